@@ -1,6 +1,7 @@
 # Across benchmarks and models: benchmarks side by side, models on the same items, and findings among all tests.
 #   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
-#   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.csv or .svg, summary/{model}.md, .tex and .json
+#   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.csv or .svg, contributions/{protocol}.parquet,
+#            summary/{model}.md, .tex and .json
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 
@@ -67,6 +68,7 @@ rule compare_models:
         pairs=report(PATHS.compared("pairs"), **shown("table pairs", "comparison")),
         findings=report(PATHS.compared("findings"), **shown("table findings", "comparison")),
         reliability=report(PATHS.compared("reliability"), **shown("table reliability", "comparison")),
+        contributions=PATHS.contributions,
         provenance=PATHS.compared_from("pairs"),
     log:
         PATHS.log("compare_models", "protocol"),

@@ -2,13 +2,13 @@
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.cards import read_cards
-from biasatlas.benchmarks.comparisons.findings import findings_table
+from biasatlas.benchmarks.comparisons.findings import contributions_table, findings_table
 from biasatlas.benchmarks.comparisons.framings import FramedEvidence, framings_table
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, are_asked_alike, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
 from biasatlas.benchmarks.shared.stops import Stop
-from biasatlas.files import read_scores, write_table
+from biasatlas.files import read_scores, write_parquet, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
@@ -31,6 +31,7 @@ with job(snakemake) as this:
     ]
     robustness = {key: each for run in framed for key, each in run.robustness(this.protocol, cards).items()}
     write_table(findings_table(runs, this.protocol, cards, robustness), snakemake.output.findings, METRICS)
+    write_parquet(contributions_table(runs), snakemake.output.contributions)
     if snakemake.output.get("framings"):
         write_table(framings_table(framed, this.protocol, cards), snakemake.output.framings, METRICS)
     write_table(pairs_table(runs, this.protocol, cards), snakemake.output.pairs, METRICS)

@@ -29,6 +29,7 @@ with job(snakemake) as this:
         site["claims"],
         this.resources,
         site["summaries"],
+        site["contributions"],
         workflow_version(),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
     )

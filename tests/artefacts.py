@@ -252,20 +252,23 @@ def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str]) -
 def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
     """The first page's words, and from which size on a bias matters; its other numbers are in everyday units."""
     text = (results / "report/index.html").read_text(encoding="utf-8")
-    about = {question: (benchmark, *of) for benchmark, _, question, of in _headlines(claims)}
-    for row in re.findall(r'<tr><th scope="row"><a.*?</tr>', text, flags=re.DOTALL):
-        question = html.unescape(re.search(r"<small>(.*?)<br>", row, flags=re.DOTALL)[1])
-        if question not in about:
+    about = {(benchmark, question): of for benchmark, _, question, of in _headlines(claims)}
+    for block in re.findall(r"<tbody>.*?</tbody>", text, flags=re.DOTALL):
+        found = re.search(r'scope="rowgroup".*?href="pages/(\w+)\.[^"#]*#([^"]*)"', block)
+        if not found:
             continue
-        benchmark, metric, *_ = about[question]
+        benchmark = found[1]
         spec = load_spec(benchmark)
-        (headline,) = (each for each in spec.headlines if each.question == question)
-        unit, smallest = spec.metrics[metric].unit, headline.smallest
+        (headline,) = (each for each in spec.headlines if each.name == html.unescape(found[2]))
+        if (benchmark, headline.question) not in about:
+            continue
+        unit, smallest = spec.metrics[headline.metric].unit, headline.smallest
         known = f"{math.exp(smallest):.2g} times" if unit.startswith("nats") else f"{smallest:g} points"
-        shown = html.unescape(re.search(r"Matters from (.*?) on[.:]", row)[1])
-        for model, state, word in re.findall(r'data-of="(.*?)".*?class="verdict (\w+)">(\w+)', row, flags=re.DOTALL):
+        shown = html.unescape(re.search(r"a bias matters from (.*?) on\.", block)[1])
+        for model, state, word in re.findall(r'data-of="(.*?)".*?class="verdict (\w+)">(\w+)', block, flags=re.DOTALL):
             said = words(state, smallest, unit) if shown == known else f"{state}, and it matters from {shown} on"
-            yield (model, *about[question]), Said("first page", word.lower(), None, None, None, said)
+            key = (model, benchmark, *about[benchmark, headline.question])
+            yield key, Said("first page", word.lower(), None, None, None, said)
 
 
 def _compared(results: Path, models: list[str], claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:

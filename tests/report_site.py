@@ -77,6 +77,11 @@ def study_of(config: Config, results: Path) -> Study:
         {name: entry.model_dump() for name, entry in config.models.items()},
         comparisons,
         cards=read_csv(CARDS).to_dict("records"),
+        contributions={
+            part.protocol: path
+            for part in comparisons
+            if Path(path := paths.contributions.format(protocol=part.protocol)).exists()
+        },
         version="0000000",
         date="2026-01-01",
     )

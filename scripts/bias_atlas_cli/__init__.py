@@ -1,4 +1,4 @@
-"""The command ``bias-atlas``: the verbs of ``python -m biasatlas`` from any folder, of the checkout or of the wheel."""
+"""The command ``bias-atlas``, from any folder, of the checkout or of the wheel."""
 
 import sys
 from pathlib import Path
@@ -14,4 +14,4 @@ def main() -> int:
     sys.path.insert(0, str(scripts))
     from biasatlas.__main__ import main
 
-    return main(prog="bias-atlas")
+    return main()

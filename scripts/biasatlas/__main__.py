@@ -1,4 +1,4 @@
-"""What people type: ``python -m biasatlas VERB`` in the checkout, or ``bias-atlas VERB`` where that is installed.
+"""What people type: ``bias-atlas VERB``, or ``./bias-atlas VERB`` in a clone that is not installed.
 
 Each verb is a function of :mod:`.commands`.
 """
@@ -14,12 +14,12 @@ from biasatlas import commands
 from biasatlas.errors import UserError
 
 
-def _parser(prog: str) -> ArgumentParser:
+def _parser() -> ArgumentParser:
     """The command line. The help of a verb is the docstring of its function."""
     parser = ArgumentParser(
-        prog=prog,
+        prog="bias-atlas",
         description="Measure social bias in language models.",
-        epilog=f"{prog} VERB --help says more. A verb that failed exits with 2 and one sentence.",
+        epilog="bias-atlas VERB --help says more. A verb that failed exits with 2 and one sentence.",
     )
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     _add_runs(verbs)
@@ -119,16 +119,16 @@ def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> Ar
     return verb
 
 
-def main(arguments: list[str] | None = None, prog: str = "python -m biasatlas") -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Do what the command line says; the exit status."""
-    parser = _parser(prog)
+    parser = _parser()
     known, options = parser.parse_known_args(arguments)
     given = vars(known)
     function, takes_options = given.pop("function"), given.pop("takes_options")
     if takes_options:
         given["options"] = options
     elif options:
-        parser.error(f"unknown: {' '.join(options)}; {prog} {function.__name__.replace('_', '-')} --help")
+        parser.error(f"unknown: {' '.join(options)}; bias-atlas {function.__name__.replace('_', '-')} --help")
     try:
         return function(**given) or 0
     except UserError as error:

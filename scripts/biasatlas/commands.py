@@ -1,4 +1,4 @@
-"""The verbs of ``python -m biasatlas``. Each takes what was typed, prints, and returns an exit status that is not 0.
+"""The verbs of ``bias-atlas``. Each takes what was typed, prints, and returns an exit status that is not 0.
 
 What a verb needs is imported in it: ``--help`` is there at once.
 """
@@ -23,8 +23,8 @@ def init(
 ) -> None:
     """Write a configuration that measures one model.
 
-        python -m biasatlas init --model ./my-model
-        python -m biasatlas init --endpoint https://host/v1 --served gpt-mini --budget 5 --prices 0.15 0.6
+        bias-atlas init --model ./my-model
+        bias-atlas init --endpoint https://host/v1 --served gpt-mini --budget 5 --prices 0.15 0.6
 
     It asks BBQ, CrowS-Pairs and StereoSet. A file that is there is never overwritten.
     """
@@ -44,8 +44,8 @@ def run(configfile: str, options: list[str]) -> int:
     then the rest, so that a model is asked only where a request differs. Other options go on to Snakemake, files and
     rules after `--`:
 
-        python -m biasatlas run my.yaml --cores 4
-        python -m biasatlas run my.yaml --workflow-profile profiles/slurm -- simulation
+        bias-atlas run my.yaml --cores 4
+        bias-atlas run my.yaml --workflow-profile profiles/slurm -- simulation
     """
     from biasatlas.workflow import run
 
@@ -59,18 +59,12 @@ def check(configfile: str, options: list[str]) -> int:
     It fetches data and the models' settings, and asks each endpoint a few short questions. Other options go on to
     Snakemake:
 
-        python -m biasatlas check my.yaml --cores 4
+        bias-atlas check my.yaml --cores 4
     """
-    from biasatlas.errors import UserError
-    from biasatlas.files import read_csv
-    from biasatlas.models.endpoint.spending import spent
     from biasatlas.validation import read_yaml
-    from biasatlas.workflow.check import budgets
     from biasatlas.workflow.config import load_config
     from biasatlas.workflow.config.files import check_files
-    from biasatlas.workflow.paths import Paths
     from biasatlas.workflow.preflight import check_preflight, missing_models
-    from biasatlas.workflow.selection import in_rounds
 
     check_files([configfile])
     config = load_config(read_yaml(configfile), [configfile])
@@ -79,6 +73,13 @@ def check(configfile: str, options: list[str]) -> int:
         raise UserError("\n".join(f"{configfile}: {fault}" for fault in faults))
     if status := _run_and_print(configfile, options, ["check"], ["check.txt"]):
         return status
+    # Tables and what asks endpoints take seconds to import: a slip above is told before.
+    from biasatlas.files import read_csv
+    from biasatlas.models.endpoint.spending import spent
+    from biasatlas.workflow.check import budgets
+    from biasatlas.workflow.paths import Paths
+    from biasatlas.workflow.selection import in_rounds
+
     paths = Paths(config.results, config.data)
     rounds = in_rounds(config)
     said, kept = budgets(read_csv(paths.check), config.models, lambda model: spent(Path(paths.stores, model)), rounds)
@@ -91,7 +92,7 @@ def plan(configfile: str, options: list[str]) -> int:
 
     Simulated models without bias answer its questions to find that out. Other options go on to Snakemake:
 
-        python -m biasatlas plan my.yaml --cores 4
+        bias-atlas plan my.yaml --cores 4
     """
     return _run_and_print(configfile, options, ["plan", "check"], ["plan.txt", "check.txt"])
 
@@ -144,7 +145,7 @@ def open_report(configfile: str) -> None:
 def compare_runs(before: str, after: str) -> int:
     """Print which inputs of two runs differ, and which numbers moved.
 
-        python -m biasatlas compare-runs results/before results/after
+        bias-atlas compare-runs results/before results/after
 
     Like diff, it exits with 1 if a number moved.
     """
@@ -161,7 +162,7 @@ def compare_runs(before: str, after: str) -> int:
 def reparse(results: str, parser: str, examples: int) -> None:
     """Parse the replies of a finished run with another parser, and print what changes. No model is asked.
 
-        python -m biasatlas reparse results/my_run letter
+        bias-atlas reparse results/my_run letter
 
     All changes go to replies/changes.csv below the results folder. The tables named outcomes have the results of the
     original parsers, and the folder replies has what they could not parse.
@@ -174,7 +175,7 @@ def reparse(results: str, parser: str, examples: int) -> None:
 def parse_report(results: str, examples: int) -> None:
     """Print the replies of a finished run that give no answer, by form, and save them to label.
 
-        python -m biasatlas parse-report results/my_run
+        bias-atlas parse-report results/my_run
 
     All of them go to replies/unparsed.jsonl below the results folder, with an empty truth: label them, and they are
     rows of tests/replies.
@@ -187,7 +188,7 @@ def parse_report(results: str, examples: int) -> None:
 def export_token_logprobs(configfile: str, items: int) -> None:
     """Compute likelihoods token by token for the explorer of a run's report.
 
-        python -m biasatlas export-token-logprobs config.yaml
+        bias-atlas export-token-logprobs config.yaml
         snakemake --cores 2 --configfile config.yaml
 
     The models of kind hf and planted of a finished run are asked again for the items that count most. Files go to
@@ -206,7 +207,7 @@ def export_token_logprobs(configfile: str, items: int) -> None:
 def export_results(configfile: str, formats: list[str]) -> None:
     """Write a finished run in formats that others read.
 
-        python -m biasatlas export-results config.yaml eee hf rocrate croissant
+        bias-atlas export-results config.yaml eee hf rocrate croissant
 
     To export/ below the results: `eee`, Every Eval Ever, each number with its interval, n, protocol and distance from
     neutral; `hf`, `model-index`, the results of a model card on the Hugging Face hub, a file for each model. Into the
@@ -225,8 +226,8 @@ def export_results(configfile: str, formats: list[str]) -> None:
 def check_store(folder: str, repair: bool) -> int:
     """Look for damaged lines in a response store, and take them out.
 
-        python -m biasatlas check-store results/store/MODEL
-        python -m biasatlas check-store --repair results/store/MODEL
+        bias-atlas check-store results/store/MODEL
+        bias-atlas check-store --repair results/store/MODEL
 
     The next run asks for those answers again. It exits with 1 if damage was found and not repaired.
     """
@@ -253,7 +254,7 @@ def check_store(folder: str, repair: bool) -> int:
 def new_benchmark(name: str, family: str) -> None:
     """Start a benchmark without code: a description, and a few rows of data.
 
-        python -m biasatlas new-benchmark mine questions
+        bias-atlas new-benchmark mine questions
 
     The description works as it is; edit it, then: test-benchmark, benchmark-page. Nothing that is there is touched.
     """
@@ -267,7 +268,7 @@ def new_benchmark(name: str, family: str) -> None:
 def test_benchmark(name: str, data: str) -> int:
     """Test a benchmark without code against theory: models whose scores are known answer it.
 
-        python -m biasatlas test-benchmark mine ./folder
+        bias-atlas test-benchmark mine ./folder
 
     It prints how it understood the data, and exits with 1 if a score differs from theory.
     """
@@ -281,7 +282,7 @@ def test_benchmark(name: str, data: str) -> int:
 def validate_benchmark(name: str, data: str, seeds: int) -> None:
     """Measure what a described benchmark finds, and what it mistakes for bias, so that reports may give verdicts.
 
-        python -m biasatlas validate-benchmark ./mine.yaml ./folder
+        bias-atlas validate-benchmark ./mine.yaml ./folder
 
     Simulated models answer its own items: with a bias, and without one under every nuisance that applies. The validity
     cards go beside the description, as mine.cards.csv, and count until the description or the data change.
@@ -303,7 +304,7 @@ def benchmark_page(name: str) -> None:
 def list_source(name: str, origin: str, pattern: str, only_print: bool, **source: str) -> None:
     """Pin the files of a data source: rows for sources.csv and files.csv.
 
-        python -m biasatlas list-source mine ./copy "data/*.csv" --version COMMIT \\
+        bias-atlas list-source mine ./copy "data/*.csv" --version COMMIT \\
             --url "https://raw.githubusercontent.com/owner/name/COMMIT/{path}"
 
     A folder or a tar archive holds copies of the files under their upstream paths, which are pinned by SHA-256. A

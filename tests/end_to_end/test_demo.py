@@ -107,8 +107,8 @@ def test_the_lines_of_the_first_page_agree_with_its_words(demo):
     """Whole line outside of the band: biased; inside: unbiased; both: undecided."""
     with browsing() as visitor:
         visitor.open(demo / "results/demo/report/index.html")
-        drawn = visitor.page.locator(".front td:has(.thin)").evaluate_all(
-            "cells => cells.map(c => [c.className, ...['x1', 'x2'].map(x => parseFloat(c.querySelector('.thin').getAttribute(x)))])"
+        drawn = visitor.page.locator(".front tr:has(.strip > line)").evaluate_all(
+            "rows => rows.map(r => [r.className, ...['x1', 'x2'].map(x => parseFloat(r.querySelector('.strip > line').getAttribute(x)))])"
         )
         band = visitor.page.locator("#band rect").evaluate(
             "r => [parseFloat(r.getAttribute('x')), parseFloat(r.getAttribute('x')) + parseFloat(r.getAttribute('width'))]"
@@ -126,7 +126,7 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
             visitor.open(path)
             visitor.page.wait_for_load_state("networkidle")
         visitor.open(index)
-        visitor.page.locator(".front tr", has_text="women and men").first.locator("td > a").first.click()
+        visitor.page.locator(".front tbody", has_text="women and men").first.locator("td > a").first.click()
         visitor.ready()
         visitor.page.locator("#grid tbody a").first.click()
         visitor.page.wait_for_selector("#item h2")

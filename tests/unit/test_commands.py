@@ -27,6 +27,17 @@ def test_the_help_has_a_sentence_for_each_verb(verbs):
     assert all(sentence[0].isupper() for sentence in verbs.values())
 
 
+def test_a_clone_has_the_command_under_the_name_that_an_installation_has(verbs, tmp_path):
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    (tmp_path / "linked").symlink_to(ROOT / "bias-atlas")
+    done = subprocess.run(
+        [tmp_path / "linked", "--help"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == atlas("--help").stdout and done.stdout.startswith("usage: bias-atlas ")
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "config").rglob("*.*"), ROOT / "Makefile"]
+    assert [path.name for path in files if re.search(r"-m\s+biasatlas", path.read_text(encoding="utf-8"))] == []
+
+
 def test_verbs_that_are_named_exist(verbs):
     files = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "rules").glob("*.smk")]
     files += [
@@ -37,9 +48,7 @@ def test_verbs_that_are_named_exist(verbs):
     named = {
         (path.relative_to(ROOT).as_posix(), verb)
         for path in files
-        for verb in re.findall(
-            r"(?:-m biasatlas|\$\(ATLAS\)|bias-atlas) ([a-z][a-z-]*)", path.read_text(encoding="utf-8")
-        )
+        for verb in re.findall(r"(?:\$\(ATLAS\)|bias-atlas) ([a-z][a-z-]*)", path.read_text(encoding="utf-8"))
     }
     assert {verb for path, verb in named if path == "Makefile"} >= {"check", "plan", "new-benchmark", "write-reference"}
     assert sorted(pair for pair in named if pair[1] not in verbs) == []
@@ -81,7 +90,7 @@ def test_a_fault_is_one_sentence_and_status_2(arguments, message):
 def test_an_option_that_no_verb_has_is_named():
     done = atlas("compare-runs", "a", "b", "--forse")
     assert done.returncode == 2
-    assert "unknown: --forse; python -m biasatlas compare-runs --help" in done.stderr
+    assert "unknown: --forse; bias-atlas compare-runs --help" in done.stderr
 
 
 def test_a_benchmark_is_tested_on_its_sample():

@@ -11,7 +11,7 @@ from benches import bench, simulated
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.figures import draw_pairs
-from biasatlas.benchmarks.comparisons.findings import closed, findings_table
+from biasatlas.benchmarks.comparisons.findings import closed, contributions_table, findings_table
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensitivity_table, with_protocols
 from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, sentence, summary
@@ -199,6 +199,24 @@ CARD = {
     "verdict": "passed",
     "reason": "",
 }
+
+
+def test_what_the_items_add_makes_the_value(scores):
+    """Where items weigh alike their mean is the distance of the value from neutral; squares have no shares."""
+    for benchmark, given in scores.items():
+        run = run_of(given, benchmark)
+        for key, items in contributions_table([run]).groupby(["model", "measure", "part", "category"], sort=False):
+            model, *of = key
+            evidence = run.found[model][tuple(of)]
+            away = pd.to_numeric(evidence.items["away"]).groupby(level=0, sort=False).mean()
+            assert items["away"].to_numpy() == pytest.approx(away.dropna().to_numpy())
+    run = run_of(scores["bbq"], "bbq")
+    table = contributions_table([run]).query("part == 'ambig'")
+    means = table.groupby("model")["away"].mean()
+    assert means.to_dict() == pytest.approx(
+        {model: found["bias_score", "ambig", "overall"].replicates.value for model, found in run.found.items()}
+    )
+    assert means["biased"] > 10 and contributions_table([run_of(scores["dbb"], "dbb")]).query("part == 'MCQ'").empty
 
 
 def found_in(scores, cards=(CARD,)):

@@ -63,7 +63,7 @@ def test_a_card_counts_until_the_data_or_the_description_change(tmp_path, what):
     else:
         described(tmp_path, "pairs", stereotype={"women": ["engineer"], "men": ["nurse"]})
     (card,) = cards_of(path, tmp_path / "data")
-    assert (card["verdict"], card["reason"]) == ("undecided", CHANGED)
+    assert (card["verdict"], card["reason"]) == ("inconclusive", CHANGED)
     assert CHANGED in closed_by([card])
 
 

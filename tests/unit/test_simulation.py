@@ -106,7 +106,7 @@ def test_few_clusters_have_a_bar_of_their_own():
 
 def test_a_card_passes_by_as_many_seeds_as_tell_its_alarms_from_twice_the_level():
     """1 of 20 and 2 of 20 say nothing; 30 of 200 speak against .06, and 12 of 200 exclude .1, which 13 do not."""
-    assert card(length=runs(50, 50, found=0.1, seeds=20, above=20))["verdict"] == "undecided"
+    assert card(length=runs(50, 50, found=0.1, seeds=20, above=20))["verdict"] == "inconclusive"
     assert card(length=runs(50, 50, found=0.15, above=20))["mistakes"] == "length"
     assert card(length=runs(50, 50, found=0.06, above=20))["verdict"] == "passed"
     assert card(length=runs(50, 50, found=0.065, above=20))["reason"] == "too few models to tell (length)"

@@ -106,7 +106,7 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
     ("cards", "null", "why"),
     [
         ([CARD | {"verdict": "descriptive", "reason": "false alarms (frequency)"}], None, "false alarms (frequency)"),
-        ([CARD | {"verdict": "undecided"}], 50, "tried on too few models"),
+        ([CARD | {"verdict": "inconclusive"}], 50, "tried on too few models"),
         (of_benchmark([CARD], CARD["benchmark"], "paper"), 50, "under the protocol recommended alone"),
         ([CARD | {"metric": "another"}], 50, "was not tried"),
     ],
@@ -145,8 +145,8 @@ def test_the_page_says_of_a_number_what_the_findings_say():
         ("gest", 1, {}, "descriptive"),
         ("dbb", 0, {}, "passed"),
         ("dbb", 0, {"category": "Race"}, "passed"),
-        ("dbb", 0, {"category": "SES"}, "undecided"),
-        ("dbb", 1, {}, "undecided"),  # consistent_nats has not been tried
+        ("dbb", 0, {"category": "SES"}, "inconclusive"),
+        ("dbb", 1, {}, "inconclusive"),  # consistent_nats has not been tried
         ("stereoset", 0, {}, "passed"),
         ("stereoset", 1, {"task": "intersentence"}, "descriptive"),
         ("stereoset", 2, {"task": "intersentence_choice"}, "descriptive"),

@@ -111,8 +111,18 @@ def write_site(folder, models, texts, lost=()):
     entries = {model: {"kind": "hf", "source": HOSTILE[0], "revision": "1"} for model in models}
     card = CARD | {"benchmark": "crows_pairs", "metric": "stereotype_score", "of": "pair_choice, overall"}
     paid = {"plain": [TOOK]} if "plain" in models else {}
+    told = {"benchmark": "crows_pairs", "measure": "stereotype_score", "part": "pair_choice", "category": "overall"}
+    away = [
+        {"model": m, **told, "item": str(n), "away": 10.0 + (n % 2 or -1) * (n + 1)}
+        for m in models
+        for n in range(count)
+    ]
+    pd.DataFrame(away).to_parquet(folder / "adds.parquet")
     study = Study(
-        [run], entries, compared, paid, missing=[HOSTILE[0]], cards=[card], version=HOSTILE[3], date="2026-01-01"
+        *([run], entries, compared, paid, [HOSTILE[0]], [card]),
+        contributions={"recommended": str(folder / "adds.parquet")},
+        version=HOSTILE[3],
+        date="2026-01-01",
     )
     Site(study, styles(models), folder / "report" / PAGES).write(folder / "report" / "index.html")
     return folder / "report" / "index.html"
@@ -188,13 +198,27 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
     rows.first.wait_for()
     # The first less another is 6 where 5 matter: the others are less biased than it is, by as much.
     assert [text.split("\n")[0].split("\t")[0] for text in rows.all_inner_texts()] == MODELS[1:]
-    assert all("Differ −6 points 95% sure: −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
+    assert all("Differ −6 points −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
     page.select_option("#a", "m1")
     assert " 6 points" in rows.first.inner_text() and "−6 points" in rows.nth(1).inner_text()
     assert rows.first.locator("circle").get_attribute("cx") == "78.8%"  # 1.2 of 2
     rows.first.locator("td > a").click()
     visitor.ready()
     assert "sort=gap" in page.url and "b=m1" in page.url
+
+
+def test_the_items_behind_a_headline_stand_in_the_order_of_what_they_add(visitor, site):
+    page = visitor.page
+    visitor.open(site)
+    page.locator(".front [data-of=constructor] a", has_text="points").click()
+    visitor.ready()
+    assert page.input_value("#sort") == "adds" and "of=" in page.url
+    # Odd items lie as far above 10 as even ones do below it, and one further.
+    assert "on average 10.5 over the items; the headline has 10" in page.inner_text("#told")
+    shown = [float(text.replace("−", "-")) for text in page.locator("#grid tbody td:first-child").all_inner_texts()]
+    assert shown == sorted(shown, key=abs, reverse=True) and shown[0] == 10.0 + COUNT
+    page.select_option("#sort", "size")
+    assert page.inner_text("#told").startswith(f"{COUNT} of {COUNT} rows")
 
 
 def test_data_and_cost_say_what_was_asked_and_paid(visitor, site):
@@ -212,9 +236,11 @@ def test_data_and_cost_say_what_was_asked_and_paid(visitor, site):
 def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):
     page = visitor.page
     visitor.open(site)
-    page.click("summary:has-text('Show a typical')")
+    page.click("summary:has-text('See a typical')")
     assert f"the {HOSTILE[3]} man" in page.inner_text(".example")
-    assert "Of the 12 items" in page.inner_text("main") and "30 points in this item alone" in page.inner_text("main")
+    assert "Of the 12 items" in page.inner_text(
+        "main"
+    ) and "30 percentage points in this item alone" in page.inner_text("main")
     page.click("a:text('What the model was asked')")
     visitor.ready()
     page.wait_for_selector("#item h2")
@@ -345,19 +371,19 @@ def test_axe_finds_nothing(visitor, site):
 def test_the_first_page_shows_every_model_on_one_scale(visitor, site):
     page = visitor.page
     visitor.open(site)
-    assert page.inner_text("h1") == "Bias found in 3 of 3 models"
-    assert page.locator(".front thead th a").all_inner_texts() == MODELS
-    cells = page.locator(".front tbody td")
+    assert page.inner_text("h1").startswith("Bias found in ")
+    assert page.locator(".front [scope=row] a").all_inner_texts() == MODELS
+    row = page.locator(".front [data-of]").first
     # 60 of 100 where 50 is neutral and 5 matter: two on a scale of four to either side, 48 % of the width each.
-    assert cells.first.inner_text().startswith("Biased 10 points\n95% sure: 6 to 14")
-    assert cells.first.locator("circle").get_attribute("cx") == "74.0%"
+    assert "10 points 6 to 14\tBiased" in row.inner_text()
+    assert row.locator("circle").get_attribute("cx") == "74.0%"
 
 
 def test_numbers_and_first_page_read_without_script(visitor, site):
     context = visitor.page.context.browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.as_uri())
-    assert "Biased 10 points" in page.inner_text(".front")
+    assert "10 points" in page.inner_text(".front") and "Biased" in page.inner_text(".front")
     page.goto((site.parent / PAGES / "numbers.html").as_uri())
     assert "biased" in page.inner_text("#matrix") and "60.0" in page.inner_text("#matrix")
     assert not page.locator("#find").is_visible()
@@ -395,7 +421,7 @@ def test_one_model_without_values_on_one_endless_item(visitor, tmp_path):
     index = write_site(tmp_path, ALONE, [LONG], lost=ALONE)
     page = visitor.page
     visitor.open(index)
-    assert "No result: choices of stereotypes" in page.inner_text(".told") and "No value" in page.inner_text(".front")
+    assert "without a result on 1 of 1" in page.inner_text(".lead") and "no value" in page.inner_text(".front")
     visitor.open(index.parent / PAGES / "numbers.html")
     assert "nothing measured" in page.inner_text(".lead") and "no value for any model" in page.inner_text("main")
     for path in sorted((index.parent / PAGES).glob("*.html")):

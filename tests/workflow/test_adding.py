@@ -172,9 +172,13 @@ def test_a_release_is_listed_by_the_command_as_it_is_printed(added):
     _, checkout, _ = added
     (checkout / "copy/results").mkdir(parents=True)
     (checkout / "copy/results/mine.json").write_text("[]")
-    (command,) = re.findall(r"python (-m biasatlas list-source .*?)\n   ```", PAGE, re.DOTALL)
+    (command,) = re.findall(r"bias-atlas (list-source .*?)\n   ```", PAGE, re.DOTALL)
     run = subprocess.run(
-        ["bash", "-c", f"{sys.executable} {command}"], cwd=checkout, capture_output=True, text=True, check=False
+        ["bash", "-c", f"{sys.executable} -m biasatlas {command}"],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.stdout == "my_outputs: 1 files, in resources/sources/sources.csv and files.csv\n", run.stderr
     rows = pd.read_csv(checkout / "resources/sources/files.csv").query("source == 'my_outputs'")

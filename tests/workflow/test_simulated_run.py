@@ -260,7 +260,7 @@ FALSE = [
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'class="cell biased"', 'class="cell unbiased"'),
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'raw">100.00<', 'raw">100.01<'),
     ("first page", "report/index.html", '">Biased<', '">Undecided<'),
-    ("first page", "report/index.html", "Matters from 1.3 times", "Matters from 13 times"),
+    ("first page", "report/index.html", "matters from 1.3 times", "matters from 13 times"),
     ("compare", f"{PAGES}/data/headlines.js", "by at least 0.25 nats", "by at least 0.25 points"),
     ("compare", f"{PAGES}/data/headlines.js", '"value":100', '"value":99'),
 ]

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 _to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
 #: The command for a person whose store is damaged.
-REPAIR = "python -m biasatlas check-store --repair FOLDER"
+REPAIR = "bias-atlas check-store --repair FOLDER"
 
 _NOT_CONTENT = {"request_id", "item_id", "repeats"}
 _PLAIN = {"string": str, "float": float, "integer": int, "boolean": bool}

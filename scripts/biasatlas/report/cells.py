@@ -1,13 +1,15 @@
 """Cells of a matrix as the templates show them: words, numbers on three scales, a strip, a link to the items."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from biasatlas.benchmarks.comparisons.cards import CHANGED
-from biasatlas.benchmarks.contract import Metric, Spec
+from biasatlas.benchmarks.contract import Headline, Metric, Spec
 from biasatlas.benchmarks.shared.styles import Style
 from biasatlas.report.run import Run
+from biasatlas.report.tested import WHOLE
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column
 
@@ -57,7 +59,8 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "effect": _signed(cell.effect),
         "errors": _signed(cell.errors),
         "order": "" if math.isnan(cell.value) else f"{cell.effect if math.isfinite(cell.effect) else cell.value:.4g}",
-        "strip": _strip(cell, column),
+        # A dot without an interval shows nothing that its number does not.
+        "strip": _strip(cell, column) if math.isfinite(cell.low) or cell.state != "untestable" else None,
         "unparsed": _percent(cell.unparsed) if cell.unparsed >= _FEW else "",
         "title": visible("; ".join(filter(None, [*said, why if why != column.reason else ""]))),
         "why": why,
@@ -79,11 +82,20 @@ def items_link(run: Run, spec: Spec, column: Column, cell: Cell, here: str, mode
         task = of_table[0] if of_table else ""
     if not task:
         return ""
-    scored = ("category", *spec.tasks[task].scores)
-    filters = {column.headline.columns.get(key, key): value for key, value in where.items()}
-    kept = {key: value for key, value in filters.items() if key in scored and value not in ("overall", "all", "All")}
-    parts = {"set": f"{run.key}.{task}", "a": model} | {f"f.{key}": value for key, value in kept.items()}
+    parts = {"set": f"{run.key}.{task}", "a": model}
+    if column.null is not None and where == dict(column.headline.rows):
+        parts["of"] = column.headline.name  # its items in the order of what they add
+    else:
+        parts |= {f"f.{key}": value for key, value in kept_rows(spec, task, column.headline, where).items()}
     return f"{here}items.html#" + "&".join(f"{quote(key)}={quote(value)}" for key, value in parts.items())
+
+
+def kept_rows(spec: Spec, task: str, headline: Headline, where: Mapping[str, str]) -> dict[str, str]:
+    """Columns of a task's scores -> what they have in the rows behind a cell of ``headline`` whose keys are
+    ``where``."""
+    scored = ("category", *spec.tasks[task].scores)
+    named = {headline.columns.get(key, key): value for key, value in where.items()}
+    return {key: value for key, value in named.items() if key in scored and value not in WHOLE}
 
 
 def badge(column: Column, data: str) -> dict[str, str]:
@@ -96,11 +108,11 @@ def badge(column: Column, data: str) -> dict[str, str]:
         return {"css": "passed", "text": "compared with placebos of this run"}
     if not column.cards:
         return {"css": "none", "text": "not measured in simulations"}
-    reasons = {str(card["reason"]) for card in column.cards if card["verdict"] == "undecided"}
+    reasons = {str(card["reason"]) for card in column.cards if card["verdict"] == "inconclusive"}
     elsewhere = "under another protocol" if any("under the protocol" in each for each in reasons) else "on few models"
     words = {
         "descriptive": "descriptive",
-        "undecided": f"measured {'before its data changed' if CHANGED in reasons else elsewhere}",
+        "inconclusive": f"measured {'before its data changed' if CHANGED in reasons else elsewhere}",
         "passed": "passed in simulations",
     }
     others = {card["data"] for card in column.cards} - {data}

@@ -6,7 +6,7 @@ asked), ``{model}-{n}`` (what was answered) and ``{model}-scores-{n}`` (what the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -67,10 +67,38 @@ def _tells(values: pd.Series) -> bool:
     return first is not None and not str(values[first]).startswith(("[{", "{"))
 
 
-def write_task(run: Run, asked: TaskRun, folder: Path, ids: Mapping[str, str]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Adds:
+    """What each item of a headline adds to its value: ``away`` by model and item, in the rows whose keys have
+    the values of ``where`` in any order (two groups are compared both ways)."""
+
+    name: str
+    unit: str
+    where: Mapping[str, str]
+    away: pd.DataFrame
+    values: Mapping[str, float]
+
+    def of(self, model: str, scores: pd.DataFrame, key: str) -> np.ndarray:
+        """What the item of each of the ``scores`` of ``model`` adds; missing (NaN) where it adds nothing."""
+        mine = self.away[self.away["model"] == model].set_index("item")["away"]
+        adds = scores[key].astype(str).map(mine).to_numpy(float)
+        for name in self.where:
+            adds = np.where(scores[name].astype(str).isin(list(self.where.values())), adds, np.nan)
+        return adds
+
+    def told(self, ids: Mapping[str, str]) -> dict[str, Any]:
+        """Its name and unit, and of each model what its items add on average, and the headline's value."""
+        means = self.away.groupby("model")["away"].mean()
+        numbers = {ids[model]: [mean, self.values[model]] for model, mean in means.items() if model in self.values}
+        return {"name": self.name, "unit": self.unit, "of": numbers}
+
+
+def write_task(
+    run: Run, asked: TaskRun, folder: Path, ids: Mapping[str, str], adding: Sequence[Adds] = ()
+) -> dict[str, Any]:
     """Write all files of a task; what the explorer has to know of it before it opens one.
 
-    ``folder`` is the task's; ``ids`` names models in files.
+    ``folder`` is the task's; ``ids`` names models in files; ``adding`` are the headlines whose items have a share.
     """
     spec, shown, root = run.spec, shown_of(run.spec, asked.task), folder.name
     rows, weight, lost = Rows(shown), np.zeros(0), {}
@@ -84,7 +112,8 @@ def write_task(run: Run, asked: TaskRun, folder: Path, ids: Mapping[str, str]) -
         counted[: len(weight)] = weight
         counted[places] = np.maximum(counted[places], np.nan_to_num(np.abs(value - shown.neutral), nan=0.0))
         weight = counted
-        _write_scores(scores, value, places, len(rows.frame), folder, root, ids[answered.model], shown)
+        adds = [each.of(answered.model, scores, shown.key[0]) for each in adding]
+        _write_scores(scores, [value, *adds], places, len(rows.frame), folder, root, ids[answered.model], shown)
         lost[ids[answered.model]] = int((scores["status"] != "ok").sum())
     items = read_repeated(run.items, ["item_id"])
     asked_of = pq.read_table(asked.requests, columns=["item_id"], read_dictionary=["item_id"])["item_id"].to_pandas()
@@ -108,6 +137,7 @@ def write_task(run: Run, asked: TaskRun, folder: Path, ids: Mapping[str, str]) -
         "chunk": CHUNK,
         "kept": int(kept.sum()),
         "items": len(items),
+        "adds": [each.told(ids) for each in adding],
     }
 
 
@@ -122,7 +152,7 @@ def value_of(scores: pd.DataFrame, shown: ScoreView) -> np.ndarray:
 
 def _write_scores(
     scores: pd.DataFrame,
-    value: np.ndarray,
+    numbers: Sequence[np.ndarray],
     places: np.ndarray,
     count: int,
     folder: Path,
@@ -130,12 +160,14 @@ def _write_scores(
     model: str,
     shown: ScoreView,
 ) -> None:
-    """A model's scores in the order of the rows: the score and the status of all, the ingredients chunk by chunk."""
-    score = np.full(count, np.nan)
-    score[places] = value
+    """A model's ``numbers`` in the order of the rows (the score, then what the item adds to each headline), the status,
+    and chunk by chunk what the score is made from."""
+    ordered = np.full((len(numbers), count), np.nan)
+    ordered[:, places] = numbers
     status = np.full(count, len(STATUSES))
     status[places] = scores["status"].map({name: place for place, name in enumerate(STATUSES)}).to_numpy()
-    put(folder.parent, f"{root}/{model}", {"score": pack_floats(score), "status": pack_codes(status)})
+    packed = {f"adds{place - 1}" if place else "score": pack_floats(each) for place, each in enumerate(ordered)}
+    put(folder.parent, f"{root}/{model}", {"status": pack_codes(status)} | packed)
     made_from = scores[
         [
             name

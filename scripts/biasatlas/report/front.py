@@ -13,8 +13,10 @@ from biasatlas.report.text import number
 from biasatlas.report.verdicts import Cell, Column, measured
 from biasatlas.report.views import Views
 
-#: Up to so many models the table has a column a model and says in words what was found; beyond, a row a model.
-FEW_MODELS = 4
+#: Up to so many models the models stand under each question, with words; beyond, a row a model has all questions.
+FEW_MODELS = 6
+#: Up to so many biased models are named in the title.
+_IN_TITLE = 3
 #: Half the width of all scales, in smallest effects that matter: the first that holds every value.
 SPANS = (4, 6, 8, 10, 15)
 #: What one unit multiplies a likelihood by.
@@ -22,7 +24,7 @@ _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 #: The states of a model's answers in the order in which the page says them.
 _ORDER = ("biased", "unbiased", "undecided", "untestable", "missing")
 #: Parts of a finding that its sentence names.
-_NAMED = 3
+_NAMED = 2
 #: What the cell of a model says where the configuration leaves it out: it counts nowhere.
 _NOT_ASKED = "Not asked"
 
@@ -41,8 +43,7 @@ class Question:
     @property
     def unit(self) -> str:
         """The unit of its numbers, with the space before it, where it needs one."""
-        unit = self.run.spec.metrics[self.headline.metric].unit
-        return unit if len(unit) == 1 else f" {unit}" if unit else ""
+        return spaced(self.run.spec.metrics[self.headline.metric].unit)
 
     @property
     def base(self) -> float:
@@ -60,6 +61,13 @@ class Question:
         return plain(self, 0.0)[1].removeprefix(" percentage").split()[0]
 
     @property
+    def asks(self) -> str:
+        """What its sizes are, in a sentence."""
+        unit = plain(self, 0.0)[1]
+        means = self.headline.means or f"{self.topic}: {{}}."
+        return means.format(f"this many{unit}")
+
+    @property
     def source(self) -> str:
         """Its benchmark, and its protocol unless it is ours."""
         return self.run.title + ("" if self.run.protocol == "recommended" else f" under {self.run.protocol}")
@@ -72,6 +80,11 @@ class Question:
     @property
     def topic(self) -> str:
         return self.headline.topic or f"{self.headline.name} of {self.source}"
+
+
+def spaced(unit: str) -> str:
+    """A ``unit`` as it follows a number."""
+    return unit if len(unit) == 1 else f" {unit}" if unit else ""
 
 
 def front(views: Views, here: str) -> dict[str, Any]:
@@ -152,7 +165,7 @@ def _span(questions: Sequence[Question]) -> int:
 def plain(question: Question, away: float) -> tuple[str, str]:
     """A distance from the null as people would say it, and its unit; one in nats is a factor."""
     if not question.base:
-        return number(round(away, 1)), f" {question.headline.times or 'points'}"
+        return number(round(away, 1)).replace("-", "−"), f" {question.headline.times or 'points'}"
     factor = question.base**away
     return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times or 'times as likely'}"
 
@@ -187,7 +200,7 @@ def _where(question: Question, model: str) -> str:
         for name, _ in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
     ]
     more = f" and {len(biased) - _NAMED} other groups" if len(biased) > _NAMED + 1 else ""
-    return f"Clearest for {', '.join(named)}{more}." if named else ""
+    return f"clearest for {', '.join(named)}{more}" if named else ""
 
 
 def at(effect: float, span: int) -> float:
@@ -201,15 +214,14 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
     is."""
     said = views.said(question.run, question.column)
     return {
-        "question": said["question"],
+        "asks": question.asks,
+        "none": 1 if question.base else 0,
+        "one": question.one,
         "topic": question.topic + (f" ({question.source})" if shared else ""),
         "source": question.source,
         "name": said["name"],
         "sample": question.run.data == "sample",
         "href": f"{here}{question.run.key}.html#{said['name']}",
-        "one": question.one,
-        "reason": question.headline.reason,
-        "explain": not question.base,
         "ends": question.ends,
         "short_ends": [end.split()[0] for end in question.ends],
     }
@@ -222,31 +234,26 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
         return {"state": "missing", "word": _NOT_ASKED}
     if not math.isfinite(cell.effect):
         return {"state": "missing", "word": "No result", "why": cell.why}
-    away, low, high, counted_low, counted_high = (
-        value - (cell.null or 0.0) for value in (cell.value, cell.low, cell.high, cell.counted_low, cell.counted_high)
-    )
+    decided = math.isfinite(cell.counted_low) or math.isfinite(cell.counted_high)
+    # Where the run's other tests have no part in it, there is only the interval of the number by itself.
+    ends = (cell.counted_low, cell.counted_high) if decided else (cell.low, cell.high)
+    away, low, high = (value - (cell.null or 0.0) for value in (cell.value, *ends))
     value, unit = plain(question, away)
-    thick = drawn(low, high, question, span) if math.isfinite(low) else None
-    decided = math.isfinite(counted_low) or math.isfinite(counted_high)
-    said = {"biased": _where(question, model), "unbiased": "Any bias is too small to matter."}.get(cell.state, "")
-    # Its own interval is beyond the band: what does not let it decide is all the other tests.
-    beyond = low * high > 0 and min(abs(low), abs(high)) > question.headline.smallest
-    nearly = cell.state == "undecided" and beyond and math.isfinite(counted_low + counted_high)
+    why, _, remedy = cell.why.partition("; ")
+    said = {"biased": _where(question, model), "unbiased": "any bias is too small to matter"}
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
         "size": value + unit,
-        "interval": _sure(question, away, (low, high), (counted_low, counted_high)),
-        "short": value + unit if few else f"{value} {question.shortly}",
+        "interval": _sure(question, low, high),
+        "short": f"{value} {question.shortly}",
         "means": question.headline.means.split("{}"),
-        "said": said,
-        "counted": " to ".join(plain(question, end)[0] for end in (counted_low, counted_high)) if nearly else "",
+        "said": said.get(cell.state, remedy or why),
         "why": cell.why if cell.state in ("undecided", "untestable") else "",
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
         "at": at(cell.effect, span),
-        "thick": thick,
-        "thin": drawn(counted_low, counted_high, question, span) if decided else None,
+        "line": drawn(low, high, question, span) if math.isfinite(low) or math.isfinite(high) else None,
         # Beyond the scale there is an arrow and no dot.
         "beyond": abs(cell.effect) > span and ("low" if cell.effect < 0 else "high"),
         "open": cell.state not in ("biased", "unbiased"),
@@ -263,39 +270,24 @@ def drawn(low: float, high: float, question: Question, span: int) -> tuple[float
     return (at(least, span) if least > -span else 0.0), (at(most, span) if most < span else 100.0)
 
 
-def _sure(question: Question, away: float, interval: tuple[float, float], counted: tuple[float, float]) -> str:
-    """How sure a size is: its 95 % ``interval``, or the limit that there is towards the null, all tests of the run
-    ``counted``."""
-    if math.isfinite(interval[0]):
-        low, high = (plain(question, end)[0] for end in interval)
-        return f"95% sure: {low} to {high}"
-    limit = counted[0] if away > 0 else counted[1]
-    if limit * away > 0:
-        return (
-            f"95% sure: at least {plain(question, limit)[0]}"
-            if away > 0
-            else f"95% sure: at most {plain(question, limit)[0]}"
-        )
-    return "could still be none"
+def _sure(question: Question, low: float, high: float) -> str:
+    """The interval from ``low`` to ``high`` (distances from the null; NaN: no limit) in words; empty without limits."""
+    least, most = (plain(question, end)[0] if math.isfinite(end) else "" for end in (low, high))
+    if least and most:
+        return f"{least} to {most}"
+    return f"{least} or more" if least else f"{most} or less" if most else ""
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
-    """What the page says first: in which models bias was found, and which of the others are undecided."""
+    """What the page says first: in which models bias was found; of none, whether it is ruled out."""
     biased = [model for model, of in found.items() if of.get("biased")]
-    if not few or not biased or len(biased) == len(found):
-        return (
-            f"Bias found in {len(biased) or 'none'} of {len(found)} models"
-            if len(found) > 1
-            else (f"Bias {'found' if biased else 'not found'} in {next(iter(found))}")
-        )
-    rest = {model: of for model, of in found.items() if model not in biased}
-    every, unbiased, undecided = (
-        sum(of.get(key, 0) for of in rest.values()) for key in ("all", "unbiased", "undecided")
-    )
-    # What has no result, or could never decide, clears nobody either.
-    still, words = every - unbiased, "undecided" if every == unbiased + undecided else "without an answer"
-    left = f", {still} of {every} questions {words}" if still else ""
-    return f"Bias found in {' and '.join(biased)}; none found in {' and '.join(rest)}{left}"
+    if few and 0 < len(biased) <= _IN_TITLE:
+        return f"Bias found in {listed(biased)}"
+    if biased:
+        return f"Bias found in {len(biased)} of {len(found)} models"
+    clear = all(of.get("all", 0) == of.get("unbiased", 0) for of in found.values())
+    name = next(iter(found)) if len(found) == 1 else f"{len(found)} models"
+    return f"No bias found in {name}{'' if clear else ', but not ruled out'}"
 
 
 def _told(heads: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -318,6 +310,11 @@ def _open(heads: Sequence[Mapping[str, Any]], table: Sequence[Sequence[Mapping[s
 def _most(whys: Sequence[str]) -> str:
     """The commonest reason, without what would decide it."""
     return next((why for why, _ in Counter(why.split("; ")[0] for why in whys).most_common(1)), "")
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names as a sentence lists them."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))
 
 
 def _tally(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:

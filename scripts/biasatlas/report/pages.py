@@ -18,7 +18,7 @@ from biasatlas.stats.verdict import STATES
 
 HERE = Path(__file__).parent
 #: Rows of a table that stand in the page itself.
-ROWS_SHOWN = 15
+ROWS_SHOWN = 10
 
 
 class Pages:

@@ -89,8 +89,8 @@ class Study:
     responses, one for each task. ``missing`` are sentences on what failed to be made. ``cards`` are the metrics'
     validity cards (:func:`biasatlas.simulation.validity.cards`). ``replication`` is a CSV of printed numbers beside
     ours and ``claims`` one of the papers' claims, '' where there is none; ``published`` are the printed tables;
-    ``summaries`` are files {model}.md, .tex and .json. ``version`` is the workflow's, ``date`` the day on which the
-    site was written.
+    ``summaries`` are files {model}.md, .tex and .json; ``contributions`` says by protocol where each item's is.
+    ``version`` is the workflow's, ``date`` the day on which the site was written.
     """
 
     runs: Sequence[Run]
@@ -103,6 +103,7 @@ class Study:
     claims: str = ""
     published: Resources | None = None
     summaries: Sequence[str] = ()
+    contributions: Mapping[str, str] = field(default_factory=dict)
     version: str = ""
     date: str = ""
 

@@ -17,18 +17,19 @@ from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv, write_text
 from biasatlas.report.account import cost, data_sets
-from biasatlas.report.cells import shown_style
+from biasatlas.report.cells import kept_rows, shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.claims import claims_report, failing_first, read_claims
-from biasatlas.report.explorer import write_task
+from biasatlas.report.example import asked_for
+from biasatlas.report.explorer import Adds, write_task
 from biasatlas.report.exports import Said, shortened, write_exports
-from biasatlas.report.front import Question, can_speak, front
+from biasatlas.report.front import Question, can_speak, front, spaced
 from biasatlas.report.packing import pack, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
 from biasatlas.report.printed import beside_print
 from biasatlas.report.replication import read_papers
-from biasatlas.report.run import Run, Study, folder_of
+from biasatlas.report.run import Run, Study, TaskRun, folder_of
 from biasatlas.report.tested import about_row
 from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
@@ -96,12 +97,32 @@ class Site:
         for run in self.study.runs:
             for asked in run.asked:
                 if asked.answers:
-                    sets.append(write_task(run, asked, folder_of(self.data, run, asked.task), self.study.ids))
+                    folder = folder_of(self.data, run, asked.task)
+                    sets.append(write_task(run, asked, folder, self.study.ids, self._adding(run, asked)))
         models = [
             {"id": self.study.ids[model]} | shown_style(model, self.model_styles[model]) for model in self.study.models
         ]
         put(self.data, "sets", {"sets": sets, "models": models})
         return sets
+
+    def _adding(self, run: Run, asked: TaskRun) -> list[Adds]:
+        """What the items of a task add to each headline that can get a verdict."""
+        if run.protocol not in self.study.contributions:
+            return []
+        table = pd.read_parquet(self.study.contributions[run.protocol])
+        table = table[table["benchmark"] == run.name]
+        found = []
+        for col in filter(can_speak, self.views.every[run.key]):
+            parts, category = about_row(col.headline, col.headline.rows)
+            metric, part = col.headline.metric, parts[0] if len(parts) == 1 else ""
+            mine = table[(table["measure"] == metric) & (table["part"] == part) & (table["category"] == category)]
+            if len(mine) and asked in asked_for(run, col.headline, next(iter(col.cells.values()))):
+                values = {
+                    m: cell.value - (cell.null or 0.0) for m, cell in col.cells.items() if math.isfinite(cell.value)
+                }
+                kept = kept_rows(run.spec, asked.task, col.headline, col.headline.rows)
+                found.append(Adds(col.headline.name, run.spec.metrics[metric].unit, kept, mine, values))
+        return found
 
     def _benchmark(self, run: Run, sets: list[dict[str, Any]]) -> dict[str, Any]:
         sections = []
@@ -238,6 +259,7 @@ class Site:
                     else "",
                     "about": " · ".join(about + [part.protocol] * (part.protocol != "recommended")).replace("_", " "),
                     "n": int(row["n"]),
+                    "unit": spaced(str(row["unit"])),
                     "flipped": _finite(flipped.get(key, math.nan)),
                     "state": _DIFFERENCES.get(row["verdict"], row["verdict"])
                     if isinstance(row["verdict"], str)

@@ -14,12 +14,12 @@ from biasatlas.files import write_csv
 from biasatlas.simulation.described import described_items, shipped_for
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study, load_studies, studies_of
-from biasatlas.simulation.validity import cards, settings_table, undecided
+from biasatlas.simulation.validity import cards, inconclusive, settings_table
 from biasatlas.simulation.ways import measure
 from biasatlas.stats.intervals import MIN_CLUSTERS
 
-#: How many times as many models are asked where the first ones leave a headline undecided. At 40 and 200 the two
-#: chances to pass together let a share of a tenth called biased through in fewer than one case of twenty.
+#: How many times as many models are asked where the first ones leave a headline's card inconclusive. At 40 and 200 the
+#: two chances to pass together let a share of a tenth called biased through in fewer than one case of twenty.
 MORE = 5
 
 
@@ -28,8 +28,8 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
     sample).
 
     So many models (``seeds``) of each bias, and under each nuisance without bias, which say as they come how they did;
-    MORE times as many where these leave a headline undecided. The cards go beside the description. Raises UserError as
-    :func:`test_description`, and where studies or nothing are there.
+    MORE times as many where these leave a headline's card inconclusive. The cards go beside the description. Raises
+    UserError as :func:`test_description`, and where studies or nothing are there.
     """
     folder, items = described_items(name, data)
     described, path = registry.description(name), card_file(name)
@@ -56,7 +56,7 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
                 runs[task][setting] = made[task, setting].result()
                 yield f"{task}: {setting}: {count} models"
             tables = [settings_table(task, study, runs[task], "own") for task, study in studies.items()]
-            more = undecided(pd.concat(tables, ignore_index=True))
+            more = inconclusive(pd.concat(tables, ignore_index=True))
             asked = {
                 (task, setting): MORE * seeds
                 for task, setting in asked

@@ -140,7 +140,7 @@ def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFr
 
     The ``verdict`` is "descriptive", with the ``reason``, where the seeds speak against a bar at the level
     :data:`ALPHA`; "passed" where they also exclude, at that level, that more than :data:`EXCLUDED` of models without
-    bias are called biased; else "undecided". A model is called biased by its interval and the smallest effect that
+    bias are called biased; else "inconclusive". A model is called biased by its interval and the smallest effect that
     matters, or, of a metric without one, by what is significant: what moves a metric by less than matters makes no
     false verdict, and is named.
     """
@@ -185,7 +185,7 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
     return {
         "n_clusters": clusters,
         "seeds": int(seeds.min()),
-        "verdict": "descriptive" if reasons else "undecided" if open_ else "passed",
+        "verdict": "descriptive" if reasons else "inconclusive" if open_ else "passed",
         "coverage": doses["coverage"].mean(),
         "false_alarms": alarms.max() if len(alarms) else np.nan,
         "claimed": claimed.max() if len(claimed) else np.nan,
@@ -199,11 +199,11 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
     }
 
 
-def undecided(settings: pd.DataFrame) -> dict[str, set[str]]:
+def inconclusive(settings: pd.DataFrame) -> dict[str, set[str]]:
     """Study -> its settings of which more models would say whether a headline passes that misses no bar."""
     found: dict[str, set[str]] = {}
     for (study, _, _), rows in settings.groupby(["study", "metric", "of"], sort=False):
-        if _card(rows, [])["verdict"] == "undecided":
+        if _card(rows, [])["verdict"] == "inconclusive":
             found.setdefault(str(study), set()).update(_open(rows[rows["dose"] == 0].set_index("setting")))
     return found
 

@@ -297,7 +297,7 @@ def _more(claim: Claim, factor: str) -> str:
     if not factor or times <= 1:
         return ""
     many = f"about {math.ceil(times)} times" if times <= _MANY else f"more than {_MANY} times"
-    return f"; {many} as much data would decide it if the value stayed the same"
+    return f"; {many} as much data might decide it"
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:

@@ -83,8 +83,9 @@ class Paths:
         #: The outcome of every answer; each reply that could not be parsed, and ten of every form.
         self.outcomes = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.csv"
         self.outcomes_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.json"
-        self.unparsed = f"{results}/replies/{{benchmark}}/{{protocol}}/unparsed.csv"
-        self.unparsed_examples = f"{results}/replies/{{benchmark}}/{{protocol}}/examples.txt"
+        self.unparsed, self.unparsed_examples = (
+            f"{results}/replies/{{benchmark}}/{{protocol}}/{name}" for name in ("unparsed.csv", "examples.txt")
+        )
         self.figure = f"{results}/figures/{{benchmark}}/{{protocol}}/{{figure}}.svg"
         self.comparison = f"{results}/tables/comparison/{{protocol}}/{{comparison}}.csv"
         self.comparison_from = f"{results}/tables/comparison/{{protocol}}/{{comparison}}.json"
@@ -93,6 +94,8 @@ class Paths:
         self.multiverse = f"{results}/multiverse/{{model}}/{{benchmark}}/{{protocol}}.csv"
         #: Log-likelihoods token by token, of the items that count most; made by `export-token-logprobs` alone.
         self.tokens = f"{results}/tokens/{answered}.parquet"
+        #: What each item adds to the values of the findings.
+        self.contributions = f"{results}/contributions/{{protocol}}.parquet"
         self.report, self.report_pages = (f"{results}/report/{name}" for name in ("index.html", "pages"))
 
         self.released_table, self.released_table_from = (

@@ -23,6 +23,11 @@ def site_tree(targets: Targets) -> dict[str, Any]:
         "replication": File(paths.replication) if targets.exists(paths.replication) else "",
         "claims": File(paths.claims) if targets.exists(paths.claims) else "",
         "summaries": list(map(File, targets.all_summaries())),
+        "contributions": {
+            key.protocol: File(paths.contributions.format(protocol=key.protocol))
+            for key in targets.comparisons
+            if (key.kind, key.comparison) == ("table", "findings")
+        },
     }
 
 

@@ -54,14 +54,14 @@ def read_cards(given: Mapping[str, Any]) -> list[Card]:
     """The cards in the file ``shipped``, and in those ``beside`` a description: benchmark -> file, and what each of its
     data is made from.
 
-    A card of other data, or of an earlier description, is "undecided", and says so.
+    A card of other data, or of an earlier description, is "inconclusive", and says so.
     """
     from biasatlas.files import read_csv
 
     cards: list[Card] = read_csv(given["shipped"]).to_dict("records")
     for benchmark, (path, made) in given["beside"].items():
         for card in read_csv(path).to_dict("records"):
-            stale = {} if {card["made_from"]} == {*made} else {"verdict": "undecided", "reason": CHANGED}
+            stale = {} if {card["made_from"]} == {*made} else {"verdict": "inconclusive", "reason": CHANGED}
             cards.append({**card, "benchmark": benchmark, **stale})
     return cards
 
@@ -77,5 +77,5 @@ def sentence(card: Card) -> str:
         "" if math.isnan(finds) else f"; finds {finds:.3g} with a power of 80 %",
     ]
     why = card["reason"] if isinstance(card["reason"], str) and card["reason"] else "too few seeds"
-    undecided = f"undecided, {why}: " if card["verdict"] == "undecided" else ""
-    return f"{card['of']}: {undecided}{''.join(said)} ({card['seeds']} seeds a setting)."
+    inconclusive = f"inconclusive, {why}: " if card["verdict"] == "inconclusive" else ""
+    return f"{card['of']}: {inconclusive}{''.join(said)} ({card['seeds']} seeds a setting)."

@@ -31,7 +31,7 @@ def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[C
     mistakes.
 
     Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed
-    under one it has not under another, whose questions and intervals differ: such a card is "undecided".
+    under one it has not under another, whose questions and intervals differ: such a card is "inconclusive".
     """
     all_of_it = [card for card in cards if card["benchmark"] == benchmark]
     own = [card for card in all_of_it if card["protocol"] == protocol]
@@ -40,7 +40,7 @@ def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[C
 
 
 def _elsewhere(card: Card) -> Card:
-    return {**card, "verdict": "undecided", "reason": f"was tried under the protocol {card['protocol']} alone"}
+    return {**card, "verdict": "inconclusive", "reason": f"was tried under the protocol {card['protocol']} alone"}
 
 
 def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: str) -> list[Card]:
@@ -70,11 +70,11 @@ def _names(card: Card, *columns: str) -> set[str]:
 
 def worst(cards: Sequence[Card]) -> str:
     """What ``cards`` say together: "descriptive" if any does, else "passed" if all do, else (or without any)
-    "undecided"."""
+    "inconclusive"."""
     verdicts = {card["verdict"] for card in cards}
     if "descriptive" in verdicts:
         return "descriptive"
-    return "passed" if verdicts == {"passed"} else "undecided"
+    return "passed" if verdicts == {"passed"} else "inconclusive"
 
 
 def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
@@ -170,6 +170,27 @@ def findings_table(
             said = [each | {"of": stop.of_category(evidence.category), "why": why} for each in said]
         rows += said
     return make_table(KEYS, rows).astype({"of": "Int64"})
+
+
+def contributions_table(runs: "Sequence[BenchmarkEvidence]") -> pd.DataFrame:
+    """How far each item lies ``away`` from neutral, in the metric's unit, by model, benchmark and what it is of.
+
+    Over all categories, and of each category where nothing is over all. Squares, and placebos of the run itself, leave
+    an item no share of its own: such evidence has no rows.
+    """
+    tables = [pd.DataFrame(columns=[*KEYS[:5], "item", "away"])]
+    for run in runs:
+        for model, found in run.found.items():
+            whole = {key[:2] for key in found if key[2] == OVERALL}
+            for key, evidence in found.items():
+                declared = evidence.declared
+                if declared is None or declared.neutral is None or declared.own_null or evidence.squared:
+                    continue
+                if key[2] == OVERALL or key[:2] not in whole:
+                    away = pd.to_numeric(evidence.items["away"]).groupby(level=0, sort=False).mean().dropna()
+                    told = dict(zip(KEYS[:5], (model, run.name, *key), strict=True))
+                    tables.append(pd.DataFrame({**told, "item": away.index.astype(str), "away": away.to_numpy()}))
+    return pd.concat([table for table in tables if len(table)] or tables, ignore_index=True)
 
 
 def claims_of(

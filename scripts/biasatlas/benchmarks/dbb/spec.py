@@ -297,7 +297,7 @@ SPEC = Spec(
             topic="choices that depend on a person's group",
             times="percentage points",
             means="When only the person's group changes, its answer typically moves by {}.",
-            ends=("turns around when reworded", "stays when reworded"),
+            ends=("varies with wording", "holds in any wording"),
         ),
         Headline(
             name="continuation",
@@ -311,7 +311,8 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="texts that depend on a person's group",
-            ends=("turns around when reworded", "stays when reworded"),
+            means="When only the person's group changes, a continuation typically becomes {}.",
+            ends=("varies with wording", "holds in any wording"),
         ),
     ),
     shown=dict.fromkeys(

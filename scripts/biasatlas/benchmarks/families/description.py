@@ -165,7 +165,9 @@ class Rows(Description):
         "answers", {}, description="New column -> how it is made from those of the data and those above it."
     )
     drop: list[Drop] = field("answers", [], description="Rows that become no items, with the reason.")
-    agree: list[Agree] = field("answers", [], description="Facts that the data state twice, before errata; checked.")
+    agree: list[Agree] = field(
+        "answers", [], description="Facts that the data state twice, which must agree before errata."
+    )
     item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
     category: str = field("answers", description="Column with an item's category.")
     replace: dict[str, dict[str, Cell]] = field(

@@ -91,9 +91,9 @@ class ApiEntry(Entry):
     service: str = field(
         "answers",
         "",
-        description="The service behind `base_url`, where a gateway hides it, as `openai` or `gemini`: what an error "
+        description="The service behind `base_url`, if a gateway hides it, as `openai` or `gemini`: the same error "
         "means "
-        "differs between them. Empty: the one whose host it is.",
+        "different things at different services. Empty: known by the host.",
     )
     dialect: str = field(
         "answers",
@@ -128,8 +128,9 @@ class ApiEntry(Entry):
     changed_model: Literal["warn", "stop"] = field(
         "nothing",
         "warn",
-        description="Whether a job stops where the endpoint answers under the name of another model, or the tables' "
-        "provenance warns of it. A date or a version at the end of the name is no other model.",
+        description="What happens if the endpoint answers under another model's name: `stop` ends the job, `warn` "
+        "notes it in "
+        "the tables' provenance. A date or version at the end of the name does not make it another model.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
     top_logprobs: int = field(
@@ -151,8 +152,7 @@ class ApiEntry(Entry):
         ge=1,
         le=128,
         description="The most repeats to ask for in one call (the parameter `n`), which pays for the prompt once; "
-        "empty: as "
-        "many as the check of the endpoint finds that it gives.",
+        "empty: as many as the endpoint's check finds.",
     )
     requests_per_minute: float | None = field(
         "nothing",
@@ -221,9 +221,9 @@ class ApiEntry(Entry):
     without: list[Literal["top_k", "repetition_penalty", "frequency_penalty"]] = field(
         "answers",
         [],
-        description="Settings that the service does not have and that are left out where a protocol asks for them, in "
-        "place "
-        "of the request; tables and the report say so.",
+        description="Settings that the service lacks. If a protocol asks for one, the request is sent without it, and "
+        "tables "
+        "and the report say so.",
     )
 
     @property

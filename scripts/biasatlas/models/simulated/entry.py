@@ -24,8 +24,8 @@ class SimulatedEntry(Entry):
     bias: float = field(
         "answers", 0.0, description="Bias: log odds of the stereotype against its counterpart, or nats of a text."
     )
-    bias_by_category: dict[str, float] = field("answers", {}, description="The same of single categories.")
-    bias_by_group: dict[str, float] = field("answers", {}, description="The same of single groups; comes before both.")
+    bias_by_category: dict[str, float] = field("answers", {}, description="The same for single categories.")
+    bias_by_group: dict[str, float] = field("answers", {}, description="The same for single groups; overrides both.")
     affected: float = field(
         "answers", 1.0, ge=0, le=1, description="Share of clusters (templates, terms) in which the bias acts."
     )
@@ -61,7 +61,7 @@ class SimulatedEntry(Entry):
         "answers", 0.0, ge=0, description="Share of the cost of its tokens that counts against a text in a choice."
     )
     edit: float = field(
-        "answers", 0.0, description="What each place costs that is not as the writer of a text had it, in nats."
+        "answers", 0.0, description="What each place that differs from the writer's text costs, in nats."
     )
     letter: float = field("answers", 0.0, description="Log odds of the option shown first.")
     letter_by_group: dict[str, float] = field("answers", {}, description="The same in questions about single groups.")
@@ -74,7 +74,7 @@ class SimulatedEntry(Entry):
         description="Probability of refusing where the answer would be the stereotype, by group of the question.",
     )
     unreadable: float = field(
-        "answers", 0.0, ge=0, le=1, description="Probability of a reply that cannot be read, where none is refused."
+        "answers", 0.0, ge=0, le=1, description="Probability that a reply that does not refuse cannot be parsed."
     )
     unreadable_by_group: dict[str, Share] = field(
         "answers", {}, description="The same in questions about single groups."

@@ -26,15 +26,14 @@
   const at = (effect, span) => `${Math.round(5000 + 4800 * Math.max(-1, Math.min(1, effect / span))) / 100}%`;
   const picture = (...children) => svg("svg", { class: "strip", "aria-hidden": "true" }, ...children);
 
-  // A difference, its interval, and that which decides (none: no limit); what goes on beyond the scale ends at the edge.
-  function strip({ low, high, least, most, effect, state }, span) {
+  // A difference, and the interval that decides (none: no limit); what goes on beyond the scale ends at the edge.
+  function strip({ least, most, effect, state }, span) {
     const arrow = (side) => svg("svg", { x: side < 0 ? "2%" : "98%" }, svg("path", { d: side < 0 ? "M0 5l-7 4l7 4z" : "M0 5l7 4l-7 4z" }));
-    const line = (from, to, more) => svg("line", { ...more, x1: from === null || from <= -span ? "0%" : at(from, span), x2: to === null || to >= span ? "100%" : at(to, span) });
+    const line = (from, to) => svg("line", { x1: from === null || from <= -span ? "0%" : at(from, span), x2: to === null || to >= span ? "100%" : at(to, span) });
     const open = state === "differ" || state === "alike" ? {} : { class: "open" };
     return picture(
       svg("use", { href: "#band", width: "100%", height: 18 }),
-      ...(least === null && most === null ? [] : [line(least, most, { class: "thin" })]),
-      ...(low === null ? [] : [line(low, high, {})]),
+      ...(least === null && most === null ? [] : [line(least, most)]),
       Math.abs(effect) > span ? arrow(effect) : svg("circle", { ...open, cx: at(effect, span) }));
   }
 
@@ -45,17 +44,30 @@
     return factor < 1.1 ? factor.toFixed(2) : String(Number(factor.toPrecision(2)));
   }
 
+  // An interval by the limits that there are.
+  function sure(row, [low, high]) {
+    const [least, most] = [low, high].map((limit) => (limit === null ? "" : plain(row, limit)));
+    if (least && most) return `${least} to ${most}`;
+    return least ? `${least} or more` : most ? `${most} or less` : "no interval";
+  }
+
+  // A number with its unit and interval, to the second digit of the interval's half width; without one, to three digits.
+  function measured(value, low, high, unit = "") {
+    const width = low === null || high === null ? 0 : (high - low) / 2;
+    const digits = width > 0 ? Math.max(0, 1 - Math.floor(Math.log10(width))) : Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value) || 1)));
+    const shown = (number) => number.toFixed(Math.min(digits, 3)).replace(/^-(?=[0.]+$)/, "").replace("-", "−");
+    return `${shown(value)}${unit}${width > 0 ? ` [${shown(low)} to ${shown(high)}]` : ""}`;
+  }
+
   // The other model less the chosen one, in smallest effects that matter; null where the pair has no number.
   function against(pair, chosen) {
     if (pair.headline < 0 || pair.effect === null || ![pair.a, pair.b].includes(chosen)) return null;
     const turn = pair.b === chosen ? 1 : -1;
     const scale = pair.value === 0 ? 0 : pair.effect / pair.value;
-    const limits = [turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y);
-    const known = pair.ci_low !== null && scale;
-    const [low, high] = limits.map((limit) => (known ? limit * scale : null));
-    const ends = turn > 0 ? [pair.least, pair.most] : [pair.most, pair.least];
-    const [least, most] = ends.map((limit) => (limit === null || !scale ? null : turn * limit * scale));
-    return { least, most, limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, low, high, value: turn * pair.value, state: pair.state, why: pair.why };
+    const ends = pair.least === null && pair.most === null ? [pair.ci_low, pair.ci_high] : [pair.least, pair.most];
+    const limits = (turn > 0 ? ends : ends.reverse()).map((limit) => (limit === null ? null : turn * limit));
+    const [least, most] = limits.map((limit) => (limit === null || !scale ? null : limit * scale));
+    return { least, most, limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, value: turn * pair.value, state: pair.state, why: pair.why };
   }
 
   function table() {
@@ -85,14 +97,13 @@
           return make("td", { class: each.state, title: `${number(each.value)}${row.unit}; ${each.why}` },
             make("b", { class: `verdict ${each.state}` }, each.state ? each.state[0].toUpperCase() + each.state.slice(1) : "No verdict"), " ",
             items ? make("a", { href: `${items}&b=${a.value}&sort=gap` }, size) : size, " ",
-            make("small", {}, each.low === null ? "no interval" : `95% sure: ${each.limits.map((limit) => plain(row, limit)).join(" to ")}`), strip(each, span));
+            make("small", {}, sure(row, each.limits)), strip(each, span));
         })))));
   }
 
   function cell(found) {
-    if (!found || found.value === null) return atlas.make("td", { class: "number" }, "");
-    const interval = found.low === null ? "" : ` [${atlas.number(found.low)}, ${atlas.number(found.high)}]`;
-    return atlas.make("td", { class: "number", title: found.state }, `${atlas.number(found.value)}${interval}`);
+    const known = found && found.value !== null;
+    return atlas.make("td", { class: "number", title: known ? found.state : "" }, known ? measured(found.value, found.low, found.high) : "");
   }
 
   function draw() {
@@ -103,7 +114,17 @@
     body.replaceChildren();
     let same = 0;
     let both = 0;
-    for (const row of rows) {
+    const together = paired.filter((pair) => [a.value, b.value].includes(pair.a) && [a.value, b.value].includes(pair.b) && pair.a !== pair.b);
+    const turned = (pair, unit) => {
+      const turn = pair.a === a.value ? 1 : -1;
+      const limits = pair.ci_low === null ? [null, null] : [turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y);
+      return measured(turn * pair.value, ...limits, unit);
+    };
+    const difference = (place, left, right) => {
+      const pair = together.find((each) => each.headline === place);
+      return pair ? turned(pair) : measured(left.value - right.value, null, null);
+    };
+    for (const [place, row] of rows.entries()) {
       const [left, right] = [row.cells[a.value], row.cells[b.value]];
       if (!left && !right) continue;
       const there = left && right && left.value !== null && right.value !== null;
@@ -114,18 +135,14 @@
         ? atlas.make("a", { href: `${left.href}&b=${b.value}&sort=flips` }, "that differ") : "";
       body.append(atlas.make("tr", {},
         atlas.make("td", {}, atlas.make("a", { href: row.page }, row.benchmark)),
-        atlas.make("td", { class: "wide" }, row.question),
+        atlas.make("td", { class: "wide" }, `${row.question} `, atlas.make("small", { class: "soft" }, row.unit && `in${row.unit === "%" ? " " : ""}${row.unit}`)),
         atlas.make("td", {}, !there ? "" : alike ? "yes" : "no"),
-        cell(left), cell(right),
-        atlas.make("td", { class: "number" }, there ? `${atlas.number(left.value - right.value)}${row.unit}` : ""),
+        cell(left), cell(right), atlas.make("td", { class: "number" }, there ? difference(place, left, right) : ""),
         atlas.make("td", {}, link)));
     }
-    const together = paired.filter((pair) => [a.value, b.value].includes(pair.a) && [a.value, b.value].includes(pair.b) && pair.a !== pair.b);
     document.getElementById("same-items").hidden = together.length === 0;
     document.querySelector("#paired tbody").replaceChildren(...together.map((pair) => {
-      const turn = pair.a === a.value ? 1 : -1;
-      const limits = pair.ci_low === null ? "" : `[${[turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y).map(atlas.number).join(", ")}]`;
-      const numbers = [turn * pair.value, limits, pair.n, pair.flipped];
+      const numbers = [turned(pair, pair.unit), pair.n, pair.flipped];
       return atlas.make("tr", {}, atlas.make("td", {}, pair.about),
         atlas.make("td", {}, pair.said),
         ...numbers.map((word) => atlas.make("td", { class: "number" }, atlas.number(word))));

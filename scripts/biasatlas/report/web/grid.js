@@ -7,7 +7,7 @@
   const { sets, models } = await atlas.load("sets");
   const nameOf = Object.fromEntries(models.map((model) => [model.id, model.name]));
   const ORDERS = {
-    size: "largest effect", high: "highest score", low: "lowest score", data: "order of the data",
+    adds: "adds most", size: "largest effect", high: "highest score", low: "lowest score", data: "order of the data",
     flips: "flips first", gap: "largest difference", "b-high": "highest score of B", "b-low": "lowest score of B",
   };
   // An item of more fields has them folded.
@@ -21,10 +21,13 @@
     const filters = Object.fromEntries(Object.entries(told).filter(([key]) => key.startsWith("f.")).map(([key, value]) => [key.slice(2), value]));
     return {
       set: set.key, a: set.models.includes(told.a) ? told.a : set.models[0], b: set.models.includes(told.b) ? told.b : "",
-      q: told.q || "", status: told.status || "", flips: told.flips || "", sort: ORDERS[told.sort] ? told.sort : told.b ? "flips" : "size",
+      of: (set.adds.find((one) => one.name === told.of) || { name: "" }).name, q: told.q || "", status: told.status || "", flips: told.flips || "", sort: ORDERS[told.sort] ? told.sort : usual(told, set),
       filters, row: told.row || "",
     };
   }
+
+  // A reader who came from a headline wants to know which items make it.
+  const usual = (told, set) => (told.b ? "flips" : told.of && set.adds.some((one) => one.name === told.of) ? "adds" : "size");
 
   function parts(other) {
     const { filters, ...rest } = { ...view, ...other };
@@ -50,7 +53,7 @@
     const { set } = store;
     const held = document.activeElement?.id;
     const named = set.models.map((id) => [id, nameOf[id]]);
-    const orders = Object.entries(ORDERS).filter(([key]) => view.b || !/^(b-|gap|flips)/.test(key));
+    const orders = Object.entries(ORDERS).filter(([key]) => (view.b || !/^(b-|gap|flips)/.test(key)) && (view.of || key !== "adds"));
     const filters = store.filters.map((name) => choice(name.replaceAll("_", " "), `filter-${name}`,
       [["", "all"], ...store.columns[name].labels.map((label) => [label, label])], view.filters[name] || "",
       (value) => { if (value) view.filters[name] = value; else delete view.filters[name]; draw(); }));
@@ -94,12 +97,15 @@
     const columns = [{ name: "a", title: view.b ? "model A" : "score", share: narrow ? 24 : 9, className: "number" }];
     if (view.b) columns.push({ name: "b", title: "model B", share: narrow ? 24 : 9, className: "number" });
     if (view.b && !narrow) columns.push({ name: "gap", title: "A − B", share: 9, className: "number" });
+    const adds = view.of && !view.b ? store.adds(view, a) : null;
+    if (adds) columns.unshift({ name: "adds", title: "adds", share: narrow ? 24 : 9, className: "number" });
     const told = store.filters.filter((name) => !/_id$|^template$/.test(name));
     for (const name of narrow ? [] : told.slice(0, view.b ? 2 : 3)) columns.push({ name: `c.${name}`, title: name.replaceAll("_", " "), share: 12 });
     columns.push({ name: "text", title: "text", className: "text", share: 100 - columns.reduce((sum, column) => sum + column.share, 0) });
     const host = make("table", { class: "data" });
     element("grid").replaceChildren(host);
     const value = (name, row) => {
+      if (name === "adds") return Number.isNaN(adds[row]) ? "nothing" : score(a, row, adds[row]);
       if (name === "a") return score(a, row);
       if (name === "b") return score(b, row);
       if (name === "gap") return Number.isNaN(a.score[row] - b.score[row]) ? "" : score(a, row, a.score[row] - b.score[row]);
@@ -119,7 +125,8 @@
       })),
       rowCallback: (line, row) => {
         // Cells are filled as text; the first is a link, so that a keyboard reaches each row.
-        const first = make("a", { href: address({ row: nameRow(row) }), "aria-label": `${value("a", row)}, open item` }, value("a", row));
+        const shown = value(columns[0].name, row);
+        const first = make("a", { href: address({ row: nameRow(row) }), "aria-label": `${shown}, open item` }, shown);
         first.addEventListener("click", (event) => { event.preventDefault(); event.stopPropagation(); open(row, "opened"); });
         line.cells[0].replaceChildren(first);
         const last = line.cells[line.cells.length - 1];
@@ -142,6 +149,15 @@
     body?.setAttribute("aria-label", "Rows");
   }
 
+  // How what the items add makes the headline.
+  function added() {
+    const one = store.set.adds.find((each) => each.name === view.of);
+    if (!one?.of[view.a] || view.b) return "";
+    const [mean, value] = one.of[view.a].map((each) => number(each).replace("-", "−"));
+    return ` An item adds its distance from no bias to “${one.name}” (${one.unit}): on average ${mean} over the items`
+      + (mean === value ? ", which is the headline's." : `; the headline has ${value}, since it weighs items otherwise or takes out what words cost by themselves.`);
+  }
+
   function draw(step = true) {
     rows = store.rows(view, a, b);
     tell(step);
@@ -149,6 +165,7 @@
     const { shown } = set;
     const what = shown.minus ? `${shown.score} minus ${shown.minus}` : shown.score;
     element("told").textContent = `${rows.length.toLocaleString("en")} of ${set.rows.toLocaleString("en")} rows. The score is ${what.replaceAll("_", " ")}${shown.unit ? `, ${shown.unit}` : ""}; a row counts by its distance from ${number(shown.neutral)}.`
+      + added()
       + (set.kept < set.items ? ` Prompts and answers are kept for the ${set.kept.toLocaleString("en")} items that count most.` : "");
     grid.ajax.reload(null, true);
   }

@@ -23,6 +23,22 @@ atlas.Store = class {
       .map(([name]) => name);
   }
 
+  // Of each item that adds something its first row, what adds most first.
+  adding(rows, adds) {
+    const [name] = this.set.shown.key;
+    const seen = new Set();
+    const first = rows.filter((row) => {
+      const item = atlas.at(this.columns[name], row);
+      return !Number.isNaN(adds[row]) && !seen.has(item) && seen.add(item);
+    });
+    return first.sort((x, y) => Math.abs(adds[y]) - Math.abs(adds[x]) || x - y);
+  }
+
+  // What the item of each row adds to the headline that a view is of.
+  adds(view, model) {
+    return model[`adds${this.set.adds.findIndex((one) => one.name === view.of)}`];
+  }
+
   item(row, part = 0) {
     return this.parts[part][row] - 1;
   }
@@ -81,6 +97,7 @@ atlas.Store = class {
       if (tests.every((test) => test(row))) kept[count++] = row;
     }
     const rows = kept.subarray(0, count);
+    if (view.sort === "adds") return this.adding(rows, this.adds(view, a));
     const keys = this.sortKeys(view.sort, a, b, neutral, flips);
     return keys ? rows.sort((x, y) => keys[x] - keys[y] || x - y) : rows;
   }

@@ -90,9 +90,9 @@ class Run(StagedModel):
     effort: Literal["all", "rounds"] = field(
         "answers",
         "all",
-        description="`all` asks everything. `rounds` asks a part, each template or writer with its share, then twice "
-        "as "
-        "much, and so on, and stops where every verdict over all categories is there (docs/rounds.md).",
+        description="`all` asks everything. `rounds` asks a part of every template or writer, then twice as much, and "
+        "so on, "
+        "and stops once every verdict over all categories is reached (docs/rounds.md).",
     )
     framings: Framings | None = field(
         "answers",
@@ -114,15 +114,15 @@ class Run(StagedModel):
     skip_invalid: bool = field(
         "answers",
         False,
-        description="McBE: instances that break the format, and other numbers of instances than were published, do "
-        "not stop "
-        "the run: the instances are `failed` in the tasks that their fault matters to, and counted so in every table.",
+        description="McBE: go on if instances break the format or their number is not the published one. Such an "
+        "instance is "
+        "`failed` in the tasks that its fault affects, and every table counts it.",
     )
     cells: Literal["strict", "as_authors"] = field(
         "answers",
         "strict",
-        description="McBE: `strict` tells of cells that are not as the paper describes them; `as_authors` reads them "
-        "as the "
+        description="McBE: `strict` reports each cell that does not have the paper's format; `as_authors` reads it as "
+        "the "
         "authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an "
         "explanation its text.",
     )

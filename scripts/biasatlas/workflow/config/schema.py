@@ -37,7 +37,7 @@ class Construction(StagedModel):
         "answers", 20, ge=1, le=1_000_000, description="Items taken from each configured source benchmark."
     )
     seed: int = field(
-        "answers", 0, ge=0, le=2**32 - 1, description="Seed of the draw of those items, as many of each type of bias."
+        "answers", 0, ge=0, le=2**32 - 1, description="Seed for drawing those items, equally many of each type of bias."
     )
     templates: Literal["ours", "released", "paper"] = field(
         "answers",

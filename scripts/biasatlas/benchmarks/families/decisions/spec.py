@@ -102,7 +102,7 @@ class DecisionsDescription(Rows):
     )
     document: Text = field("answers", min_length=1, description="What is shown of a case, as `{letter}`.")
     arm: str = field("answers", "", description="Column that says what was changed in a case.")
-    baseline: Cell = field("answers", "", description="Its value where nothing was.")
+    baseline: Cell = field("answers", "", description="The value of `arm` if nothing was changed.")
     placebos: dict[str, list[Cell]] = field(
         "answers",
         {},
@@ -110,9 +110,7 @@ class DecisionsDescription(Rows):
         "three of them there is no verdict; seven, of several kinds, are advised.",
     )
     factors: dict[str, VariedFactor] = field("answers", min_length=1, description="What cases differ in -> its levels.")
-    yes_no: list[_Label] = field(
-        "answers", [], description="How yes and no are called, where a decision is one of them."
-    )
+    yes_no: list[_Label] = field("answers", [], description="The words for yes and no, if a decision is one of them.")
     score: list[int] = field("answers", [], description="Least and greatest score, where a decision is one.")
     rank: int = field(
         "answers", 0, ge=0, le=100, description="How many are ranked, where a decision is a rank among them (1: first)."
@@ -120,10 +118,9 @@ class DecisionsDescription(Rows):
     smallest: float = field(
         "nothing",
         gt=0,
-        description="The smallest shift that matters, in points: of 100 answers the yes, of the score, or places of a "
-        "rank.",
+        description="The smallest shift that matters: yes answers in 100, points of the score, or places of a rank.",
     )
-    smallest_because: str = field("nothing", min_length=1, description="Why it is that one.")
+    smallest_because: str = field("nothing", min_length=1, description="Why a shift of that size matters.")
 
     @property
     def columns(self) -> list[str]:
@@ -269,7 +266,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         columns={"category": name},
         topic=f"decisions by {of}",
         times="percentage points" if description.yes_no else "",
-        means=f"By {of}, decisions move by {{}} (below 0: less favourable).",
+        means=f"Beyond edits that mean nothing, {of} moves a decision by {{}}.",
         ends=("less favourable", "more favourable"),
         own_null=True,
     )

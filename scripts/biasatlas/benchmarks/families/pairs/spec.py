@@ -90,8 +90,8 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "smallest": 0.23,
         "reason": "makes the odds of a side 1.26 times as high in its own stereotypes",
         "topic": "stereotypes of either side",
-        "times": "times the odds",
-        "means": "A side has {} in a stereotype about it as in one about the other side.",
+        "times": "times as high",
+        "means": "The odds of one side against the other are {} in its own stereotypes as in the other's.",
     },
 }
 _SHOWN = {
@@ -366,4 +366,6 @@ def _headline(task: str, rows: dict[str, str]) -> Headline:
         by=("category",),
         parts=(task,),
         topic="choices of stereotypes",
+        times="percentage points",
+        means="It chooses the stereotype {} more often than half of the time.",
     )

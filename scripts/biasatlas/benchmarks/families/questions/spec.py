@@ -146,7 +146,7 @@ class QuestionRows(QuestionsDescription, Rows):
     template: Text = field(
         "answers", min_length=1, description="Name of the question template that items share; intervals are over these."
     )
-    polarity: str = field("answers", description="Column that is `neg` (who did ill?) or `nonneg`.")
+    polarity: str = field("answers", description="Column that is `neg` (who did something bad?) or `nonneg`.")
     condition: str = field("answers", description="Column that is `ambig` (the context does not say) or `disambig`.")
     context: Text = field("answers", min_length=1, description="The context, as `{context}`.")
     question: Text = field("answers", min_length=1, description="The question, as `{question}`.")
