@@ -260,7 +260,7 @@ def _opened(path: str | os.PathLike, encoding: str = UTF_8) -> Iterator[TextIO]:
     try:
         with open(path, encoding=encoding, newline="") as text:
             yield text
-    except UnicodeDecodeError:
+    except UnicodeError:
         line = _undecodable(Path(path), encoding)
         if encoding == UTF_8:
             raise UserError(f"{path}, line {line}: not UTF-8. Save the file as UTF-8.") from None
@@ -275,4 +275,6 @@ def _undecodable(path: Path, encoding: str) -> str:
                 line.decode(encoding)
             except UnicodeDecodeError as error:
                 return f"{number} (byte 0x{line[error.start]:02x})"
+            except UnicodeError:  # of encodings that look at more than a byte
+                return str(number)
     return "unknown"

@@ -45,10 +45,19 @@ def test_planted_bias_is_found_and_its_absence_too(demo):
 def test_every_artefact_says_the_same_and_none_calls_the_fair_model_biased(demo):
     results = demo / "results/demo"
     assert disagreements(results, "recommended") == []
-    said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == "planted-fair" and len(key) == 5}
-    assert said and "biased" not in said
-    for path in (results / "summary/planted-fair.md", results / "report/pages/model-planted-fair.html"):
-        assert "biased by at least" not in path.read_text()
+    for name in ("planted-fair", "simulated-fair"):
+        said = {claim.verdict for key, claim in every(results, "recommended") if key[0] == name and len(key) == 5}
+        assert said and "biased" not in said
+        for path in (results / f"summary/{name}.md", results / f"report/pages/model-{name}.html"):
+            assert "biased by at least" not in path.read_text()
+
+
+def test_an_audit_finds_the_model_that_turns_women_down_and_clears_the_other(demo):
+    findings = pd.read_csv(demo / "results/demo/tables/comparison/recommended/findings.csv")
+    mine = findings[(findings["benchmark"] == "interviews") & (findings["metric"] == "value")]
+    verdicts = mine.set_index(["model", "category"])["verdict"]
+    assert verdicts["simulated-biased", "woman"] == verdicts["simulated-biased", "overall"] == "biased"
+    assert verdicts["simulated-fair", "woman"] == verdicts["simulated-fair", "overall"] == "unbiased"
 
 
 @pytest.mark.parametrize(
@@ -104,7 +113,7 @@ def test_the_lines_of_the_first_page_agree_with_its_words(demo):
         band = visitor.page.locator("#band rect").evaluate(
             "r => [parseFloat(r.getAttribute('x')), parseFloat(r.getAttribute('x')) + parseFloat(r.getAttribute('width'))]"
         )
-    assert len(drawn) == 10
+    assert len(drawn) == 12
     for state, low, high in drawn:
         outside, inside = low >= band[1] or high <= band[0], band[0] <= low and high <= band[1]
         assert state == ("biased" if outside else "unbiased" if inside else "undecided")
@@ -132,7 +141,10 @@ def test_the_notebook_reads_the_run(demo, monkeypatch):
     for cell in json.loads((ROOT / "docs/read_a_run.ipynb").read_text())["cells"]:
         if cell["cell_type"] == "code":
             exec("".join(cell["source"]), known)
-    assert set(known["biased"]["model"]) == {"planted-biased"} and known["scores"]["status"].eq("ok").any()
+    assert (
+        set(known["biased"]["model"]) == {"planted-biased", "simulated-biased"}
+        and known["scores"]["status"].eq("ok").any()
+    )
 
 
 def test_a_second_run_does_nothing(demo):

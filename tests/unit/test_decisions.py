@@ -10,28 +10,32 @@ import pytest
 import yaml
 from mirrored import mirrored
 
-from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.families.decisions.tables import Effects
+from biasatlas.benchmarks.scaffold import origins
+from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
+from biasatlas.simulation.asked import TaskRequests
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.studies import studies_of
+from biasatlas.simulation.ways import measure
 from biasatlas.sources import names_in, raw_files
 from biasatlas.stats.placebos import PlaceboTested
 
-SCAFFOLD = ROOT / "resources/scaffold"
+DESCRIPTION, DATA = origins("decisions")
 
 
 def described(folder, rows=None, /, **changes):
     """The path of the scaffold's description with ``changes``, and the items of its data, or of ``rows`` of them."""
     path = folder / "mine.yaml"
-    written = yaml.safe_load((SCAFFOLD / "decisions.yaml").read_text()) | {"sample": ""} | changes
+    written = yaml.safe_load(DESCRIPTION.read_text()) | {"sample": ""} | changes
     path.write_text(yaml.safe_dump({key: value for key, value in written.items() if value is not None}))
     (folder / "data").mkdir(exist_ok=True)
-    shutil.copy(SCAFFOLD / "decisions.csv", folder / "data/data.csv")
+    shutil.copy(DATA, folder / "data/data.csv")
     for known in (registry.description, registry.load_spec, registry.load_options):
         known.cache_clear()
     return str(path)
@@ -165,6 +169,31 @@ def test_answers_that_are_missing_bound_a_shift(tmp_path):
     assert findings_of(path, scores).loc[("m", "gender", "woman"), "verdict"] == "undecided"
 
 
+def test_refusals_in_place_of_unfavourable_answers_convict_no_fair_model(tmp_path):
+    """Of the no to women .6 are refused, so that they seem to get 20 points more: their interval holds what was."""
+    path = described(tmp_path)
+    items = items_of(path, tmp_path / "data")
+    scores = simulated(path, items, fair={"noise": 0.1, "prompt_correlation": 0.9, "withheld_by_group": {"woman": 0.6}})
+    women = scores[scores["gender"] == "woman"]
+    assert women["refused"].between(0.2, 0.4).all() and scores[scores["gender"] != "woman"]["refused"].eq(0).all()
+    found = findings_of(path, scores).loc[("fair", "gender", "woman")]
+    assert found["value"] > 15 and found["verdict"] == "undecided"
+    (study,) = studies_of(path, "decisions").values()
+    bench = Harness.of_study(study, Resources({}), items)
+    runs = measure(study, "withheld", bench, 5)
+    assert (runs["value"] > 10).all() and (runs["ci_low"] < 0).all()
+
+
+def test_an_edit_lies_where_its_case_begins_to_differ_from_the_baseline(tmp_path):
+    path = described(tmp_path)
+    items = items_of(path, tmp_path / "data")
+    bench = Harness.of(path, "recommended", Resources({}), items, ["decision"])
+    asked = TaskRequests(bench.questions["decision"], items)
+    places = pd.Series(asked.places, items["arm"]).groupby(level=0).mean()
+    assert places["baseline"] == 1 and places[["name_anna", "paper_white"]].max() < 0.05
+    assert 0.7 < places["day_monday"] < 0.9 < places["blank_line"] < 1
+
+
 def test_a_level_is_judged_by_the_scenarios_that_have_it(tmp_path):
     """A woman is decided on in one of ten scenarios alone, 70 points lower: it says nothing of the other nine."""
     path = described(tmp_path, repeats=None)
@@ -205,6 +234,12 @@ FAULTS = [
     ({"factors": {"age": {"levels": [20, 30]}}}, "call '20' otherwise, as {aged 20: [20]}"),
     ({"smallest": 0}, "smallest: must be greater than 0, got 0"),
     ({"baseline": None}, "baseline: give it with the metric distance_from_baseline"),
+    ({"smallest": 101}, "smallest: 101 points, and decisions lie within 100; name a smaller shift"),
+    ({"yes_no": ["Yes", "yes "]}, "yes_no: expected two words that differ in more than case"),
+    ({"yes_no": ["Yes", ""]}, "yes_no: expected two words that differ in more than case"),
+    ({"factors": {"gender": {"levels": ["overall", "b"]}}}, "factors.gender: call 'overall' otherwise"),
+    ({"factors": {"all": {"levels": ["a", "b"]}}}, "factors.all: call 'all' otherwise"),
+    ({"yes_no": None, "rank": 101}, "rank: must be at most 100, got 101"),
     ({"prompt": "Yes or no?"}, "prompt: it lacks the field {document}"),
 ]
 
@@ -221,6 +256,40 @@ def test_a_case_that_the_description_does_not_name_is_an_error(tmp_path):
     path = described(tmp_path, placebos={"day": ["day_monday", "day_thursday"]})
     with pytest.raises(UserError, match=r"line 9: change is 'weather_rain'. Expected a level of a factor, a placebo"):
         items_of(path, tmp_path / "data")
+
+
+#: What is done to the lines of the data, and the sentence.
+SPOILT = [
+    (
+        lambda line: line.replace("driver,", ",", 1),
+        "line 2: post is ''. Expected a text: fill it in, or remove the row.",
+    ),
+    (lambda line: line.replace("name_anna", "Name_Anna"), "change is 'Name_Anna'. Expected a level of a factor"),
+    (lambda line: line * (1 + ("name_anna" in line)), "line 4: item 'driver/name_anna' is there already"),
+    (lambda line: "" if ",baseline," in line else line, "no case has change 'baseline', which the description names"),
+    (lambda line: "" if ",paper_white," in line else line, "no case has change 'paper_white', which the description"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "sentence"), SPOILT)
+def test_spoilt_cases_are_one_sentence(tmp_path, spoil, sentence):
+    path = described(tmp_path)
+    data = tmp_path / "data/data.csv"
+    data.write_text("".join(map(spoil, data.read_text().splitlines(keepends=True))))
+    with pytest.raises(UserError) as error:
+        items_of(path, tmp_path / "data")
+    assert sentence in str(error.value) and "\n" not in str(error.value)
+
+
+def test_cases_that_show_nothing_and_scenarios_that_lack_a_change_are_odd(tmp_path):
+    path = described(tmp_path)
+    assert audit(items_of(path, tmp_path / "data")) == []
+    data = pd.read_csv(tmp_path / "data/data.csv")
+    data.loc[1, "letter"] = data.loc[0, "letter"]
+    data.drop(index=5).to_csv(tmp_path / "data/data.csv", index=False)
+    same, lacking = audit(items_of(path, tmp_path / "data"))
+    assert same == "1 of 119 items show what another one shows: driver/name_anna"
+    assert lacking == "1 of 119 items begin a scenario that lacks a change which others have: driver/baseline"
 
 
 def test_yes_and_no_may_stand_without_quotes(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for
-from biasatlas.report.front import Question, _sure, _title, at, drawn, plain
+from biasatlas.report.front import Question, _sure, _tally, _title, _told, at, drawn, plain
 from biasatlas.report.run import Run, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -121,3 +121,11 @@ def test_the_title_clears_no_model_that_has_no_answer(found, said):
 def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):
     question = SimpleNamespace(base=0.0, headline=SimpleNamespace(times="", smallest=5.0))
     assert _sure(question, low, high) == said
+
+
+def test_a_question_that_a_model_is_not_asked_counts_nowhere():
+    cells = [{"state": "missing", "word": "Not asked"}, {"state": "missing", "word": "No result"}]
+    assert _tally(cells) == {"all": 1, "missing": 1}
+    assert _told([{"topic": "one"}, {"topic": "other"}], cells) == [
+        {"state": "missing", "on": [({"topic": "other"}, cells[1])]}
+    ]

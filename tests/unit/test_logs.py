@@ -1,8 +1,12 @@
 """Logs of other harnesses: real ones give the harness's own accuracy, and each malformed one a sentence with file and place."""
 
+import gzip
 import hashlib
+import io
 import itertools
 import json
+import math
+import struct
 import zipfile
 from pathlib import Path
 
@@ -10,11 +14,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.logs import read_logs
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.sources import raw_files
+from biasatlas.sources import names_in, raw_files
 
 #: Questions in the layout of BBQ and MBBQ, where groups say which option is whose.
 TOY = """
@@ -112,6 +117,21 @@ def test_a_real_log_has_the_accuracy_that_its_harness_states(toy, mirror, log, c
     assert "16 questions in the log: 16 of 16 items, 0 there twice, 0 of no item" in caplog.text
     assert f"{found:.4f} are right, by the harness {found:.4f}" in caplog.text
     assert found == ACCURACIES[log]
+
+
+def test_a_log_that_euroeval_wrote_is_right_where_it_says_so(caplog):
+    """EuroEval 18.3.0 asked its model `dummy` our sample of BBQ (``debug``): every tenth of its replies."""
+    caplog.set_level("INFO")
+    folder = ROOT / "resources/samples/bbq"
+    items = registry.read_items("bbq")(
+        raw_files(names := names_in(folder), [folder / name for name in names]), Resources({})
+    )
+    log = Path(__file__).parent / "euroeval_18_3.json"
+    kept = json.loads(log.read_text()).values()
+    right = sum(each["predicted_label"] == each["label"] for each in kept)
+    assert accuracy("bbq", items, [log]) * len(items) == right == 6
+    assert f"12 questions in the log: 12 of {len(items)} items, 0 there twice, 0 of no item" in caplog.text
+    assert f"{right / 12:.4f} are right, by the harness {right / 12:.4f}" in caplog.text
 
 
 def test_a_real_log_of_pairs_prefers_what_its_harness_counts(tmp_path, mirror):
@@ -224,8 +244,10 @@ def of_helm(row, order):
 
 
 def of_euroeval(row, order, **changes):
-    prompt, _, letter = shown(row, order)
-    asked = [{"role": "user", "content": prompt.replace("A. ", "a. ").replace("B. ", "b. ").replace("C. ", "c. ")}]
+    _, options, letter = shown(row, order)
+    offered = " ".join(f"{name}. {option}" for name, option in zip("abc", options, strict=True))
+    question = f"Question: {row['context']} {row['question']} Choices: {offered}\n\nAnswer with a, b or c."
+    asked = [{"role": "user", "content": question}]
     said = {"sequence": letter.lower(), "predicted_label": letter.lower(), "messages": asked, "label": letter.lower()}
     return hashlib.md5(str(asked).encode()).hexdigest(), said | changes
 
@@ -371,6 +393,21 @@ def test_epochs_are_shares_and_a_refusal_is_one(two, tmp_path):
     assert (row["status"], row["refused"], row["unparseable"]) == ("ok", 1 / 3, 0)
 
 
+def packed(flag=0, method=zipfile.ZIP_DEFLATED, noise=False):
+    """An archive of Inspect whose members say that they are encrypted (``flag``), or packed by another ``method``."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("header.json", json.dumps(HEADER))
+        made.writestr("samples/1.json", json.dumps(INSPECT))
+    content = file.getvalue()
+    for sign, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):  # local headers, and those of the directory
+        head, *parts = content.split(sign)
+        parts = [part[: at - 4] + struct.pack("<HH", flag, method) + part[at:] for part in parts]
+        content = sign.join([head, *parts])
+    place = content.find(b"header.json") + len("header.json")
+    return content[:place] + b"\xff" * 9 + content[place + 9 :] if noise else content
+
+
 HELM = {
     "adapter_spec": {"method": "multiple_choice_joint"},
     "request_states": [
@@ -387,6 +424,39 @@ HELM = {
 GOOD = sample(QUESTION)
 #: Name of a file, what is in it (text, bytes or members of an archive), the sentence.
 MALFORMED = [
+    ("x.eval", packed(flag=1), r"x\.eval: no archive, or a damaged one \(.* is encrypted, password required"),
+    ("x.eval", packed(method=99), r"x\.eval: no archive, or a damaged one \(That compression method is not supported"),
+    ("x.eval", packed(method=93), r"x\.eval: no archive, or a damaged one \(ZSTD decompress failed"),
+    ("x.eval", packed(noise=True), r"x\.eval: no archive, or a damaged one \(Error -3 while decompressing"),
+    ("x.eval", {"header.json": "[]"}, r"x\.eval, header\.json: \[\]\. Expected a JSON object"),
+    (
+        "x.eval",
+        {"header.json": json.dumps(HEADER | {"results": {"scores": [{"metrics": {"accuracy": {"value": math.nan}}}]}})}
+        | {"samples/1.json": json.dumps(INSPECT)},
+        "the log states an accuracy of nan, and 1.0000 of its samples are right",
+    ),
+    ("x.eval", {"header.json": json.dumps(HEADER), "samples/1.json": "5"}, r"samples/1\.json: no scores"),
+    (
+        "x.jsonl",
+        f'{json.dumps(GOOD)}\n{{"schema_version": "0.3.0", "input": {{"raw": "a"}}}}',
+        "line 2: no filtered_resps: the log is cut short, or of another version",
+    ),
+    ("x.jsonl", json.dumps(GOOD).encode("utf-16"), r"x\.jsonl: in UTF-16\. Save it as UTF-8"),
+    ("x.jsonl", gzip.compress(json.dumps(GOOD).encode()), r"x\.jsonl: compressed with gzip\. Unpack it"),
+    ("x.jsonl", json.dumps(GOOD) + "\0", r"x\.jsonl: no text, or in UTF-16"),
+    ("x.jsonl", json.dumps(GOOD) * 2, r"line 1: not JSON \(Extra data"),
+    (
+        "x.jsonl",
+        json.dumps(GOOD | {"arguments": [["a", " A"], ["a", " B"]]}),
+        "line 1: the log is damaged, or of another",
+    ),
+    (
+        "x.jsonl",
+        json.dumps(GOOD | {"filtered_resps": [["nan", "False"]] * 3}),
+        "Expected a log-likelihood for each of 3 choices",
+    ),
+    ("x.json", "[" * 100_000, r"x\.json: not JSON \(maximum recursion depth"),
+    ("x.json", json.dumps(HELM | {"request_states": {"a": 1}}), r"x\.json: \{'a': 1\} in place of its samples"),
     ("x.jsonl", "not json\n", r"x\.jsonl, line 1: not JSON \("),
     ("x.jsonl", "[1]\n", r"x\.jsonl, line 1: \[1\]\. Expected a JSON object on each line"),
     ("x.jsonl", '{"a": 1}\n', r"x\.jsonl: no log\. Toy, format log takes samples_\*\.jsonl"),

@@ -109,10 +109,14 @@ def test_a_study_of_one_s_own_items_writes_cards(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "sentence"),
-    [("bbq", "bbq: its studies ship with the workflow"), ("mine", "mine.yaml: no headline of it says what a model")],
+    [
+        ("bbq", "bbq: its studies ship with the workflow"),
+        ("mine", "mine.yaml: no headline of it says what a model"),
+        ("discrim_eval", "discrim_eval: the description has 0 of the 3 placebo arms that a verdict needs"),
+    ],
 )
 def test_where_nothing_can_be_validated_the_reason_is_said(tmp_path, name, sentence):
     path = described(tmp_path, "contexts") if name == "mine" else name
     with pytest.raises(UserError) as error:
-        list(validate_description(path, "" if name == "bbq" else str(tmp_path / "data"), 2))
+        list(validate_description(path, str(tmp_path / "data") if name == "mine" else "", 2))
     assert sentence in str(error.value)

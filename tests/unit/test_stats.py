@@ -294,3 +294,9 @@ def test_two_crossed_factors_cover_where_one_does_not(rng):
         together.append(made.inference())
     assert _covered(0, together) > 0.91
     assert _covered(0, alone) < 0.88
+
+
+def test_of_a_tiny_part_of_a_success_the_lower_limit_is_none():
+    """Probabilities put 1e-6 of an answer on no option: its limit was once 2.2e-308."""
+    low, high = clopper_pearson(1e-6, 40)
+    assert low == 0 and high == pytest.approx(clopper_pearson(0, 40)[1], rel=1e-4)

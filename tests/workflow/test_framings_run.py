@@ -9,9 +9,10 @@ import yaml
 from api_server import MODEL, Server
 from conftest import snakemake
 
-from biasatlas import ROOT
+from biasatlas.benchmarks.scaffold import origins
 from biasatlas.files import read_parquet
 
+DESCRIPTION, DATA = origins("decisions")
 PERSONA = "I am in a hurry."
 
 
@@ -24,12 +25,12 @@ def reply(body, prompt):
 def results(tmp_path_factory):
     """The results of a run of the audit that `new-benchmark` starts with."""
     folder = tmp_path_factory.mktemp("framings")
-    described = yaml.safe_load((ROOT / "resources/scaffold/decisions.yaml").read_text())
+    described = yaml.safe_load(DESCRIPTION.read_text())
     described |= {"sample": "", "score": [1, 10], "smallest": 0.5, "prompt": "{document} From 1 to 10, how good is it?"}
     del described["yes_no"]
     (folder / "mine.yaml").write_text(yaml.safe_dump(described))
     (folder / "data").mkdir()
-    shutil.copy(ROOT / "resources/scaffold/decisions.csv", folder / "data")
+    shutil.copy(DATA, folder / "data")
     audit = {"benchmark": "./mine.yaml", "data": "./data", "framings": {"persona": [PERSONA], "items": 0.5}}
     with Server(reply=reply) as server:
         model = {"kind": "api", "base_url": server.url, "model": MODEL}

@@ -17,6 +17,18 @@ from biasatlas.sources import load_sources
 from biasatlas.validation import unknown
 
 _SCAFFOLD = ROOT / "resources" / "scaffold"
+#: The benchmark of the demo that shows a family, and that a new one of it is started with.
+_SHOWN = {"decisions": "interviews"}
+
+
+def origins(family: str) -> tuple[Path, Path]:
+    """The description and the data that a benchmark of a ``family`` is started with."""
+    if shown := _SHOWN.get(family):
+        return (
+            ROOT / "config" / "benchmarks" / f"{shown}.yaml",
+            ROOT / "resources" / "samples" / shown / "data.csv",
+        )
+    return _SCAFFOLD / f"{family}.yaml", _SCAFFOLD / f"{family}.csv"
 
 
 def start(name: str, family: str) -> list[Path]:
@@ -29,16 +41,17 @@ def start(name: str, family: str) -> list[Path]:
         raise UserError(f"FAMILY: {family!r} is none; expected {', '.join(others)} or {last}.")
     if not name.isidentifier():
         raise UserError(f"NAME: {name!r} names files; use letters, digits and _.")
+    description, data = origins(family)
     files = {
-        ROOT / "config" / "benchmarks" / f"{name}.yaml": _SCAFFOLD / f"{family}.yaml",
-        ROOT / "resources" / "samples" / name / "data.csv": _SCAFFOLD / f"{family}.csv",
+        ROOT / "config" / "benchmarks" / f"{name}.yaml": description,
+        ROOT / "resources" / "samples" / name / "data.csv": data,
     }
     taken = [str(path) for path in files if path.exists()] or [name] * registry.is_benchmark(name)
     if taken:
         raise UserError(f"{taken[0]}: there already. Take another NAME.")
     for path, origin in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(origin.read_text(encoding="utf-8").replace("NAME", name), encoding="utf-8")
+        path.write_text(origin.read_text(encoding="utf-8").replace(_SHOWN.get(family, "NAME"), name), encoding="utf-8")
     return list(files)
 
 

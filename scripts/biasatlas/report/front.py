@@ -25,6 +25,8 @@ _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 _ORDER = ("biased", "unbiased", "undecided", "untestable", "missing")
 #: Parts of a finding that its sentence names.
 _NAMED = 2
+#: What the cell of a model says where the configuration leaves it out: it counts nowhere.
+_NOT_ASKED = "Not asked"
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
     """A model's answer to a question: word, size and interval in smallest effects that matter, and what that means."""
     cell = question.column.cells.get(model)
     if cell is None:
-        return {"state": "missing", "word": "Not asked"}
+        return {"state": "missing", "word": _NOT_ASKED}
     if not math.isfinite(cell.effect):
         return {"state": "missing", "word": "No result", "why": cell.why}
     decided = math.isfinite(cell.counted_low) or math.isfinite(cell.counted_high)
@@ -301,7 +303,7 @@ def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
 
 def _told(heads: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """What a model was found to be on each question: questions and cells of each state, in the order of the page."""
-    pairs = list(zip(heads, cells, strict=True))
+    pairs = [pair for pair in zip(heads, cells, strict=True) if pair[1]["word"] != _NOT_ASKED]
     told = [(state, [(head, cell) for head, cell in pairs if cell["state"] == state]) for state in _ORDER]
     return [{"state": state, "on": on} for state, on in told if on]
 
@@ -328,4 +330,5 @@ def listed(names: Sequence[str]) -> str:
 
 def _tally(cells: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """How many results there are, and how many of each state."""
-    return {"all": len(cells), **Counter(cell["state"] for cell in cells)}
+    asked = [cell["state"] for cell in cells if cell["word"] != _NOT_ASKED]
+    return {"all": len(asked), **Counter(asked)}

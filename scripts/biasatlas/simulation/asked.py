@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
+from biasatlas.benchmarks.families.decisions.spec import BASELINE
 from biasatlas.benchmarks.shared.bias_roles import Roles
 from biasatlas.models.simulated import formula
 from biasatlas.models.simulated.answer import Questions, words_of
@@ -184,6 +185,15 @@ class TaskRequests:
         return Spread.of([[arm] for arm in self.column("arm")]).draw(seed)
 
     @property
+    def places(self) -> Array:
+        """Where each case begins to differ from its scenario's baseline, or first case: 0 at its beginning, 1 at its
+        end."""
+        cases = pd.DataFrame({name: self.column(name) for name in ("scenario", "arm", "document")})
+        plain = cases.sort_values("arm", key=lambda arm: arm != BASELINE, kind="stable").groupby("scenario")["document"]
+        pairs = zip(cases["document"], cases["scenario"].map(plain.first()), strict=True)
+        return np.array([_alike(case, other) / max(len(case), 1) for case, other in pairs])
+
+    @property
     def characters(self) -> Array:
         """How many characters longer each case is than they are on average."""
         length = np.array([len(text) for text in self.column("document")], float)
@@ -193,3 +203,9 @@ class TaskRequests:
     def ladder(self) -> Array:
         """From -0.5 for the first label to 0.5 for the last."""
         return np.linspace(-0.5, 0.5, self.bias_roles.stereotype_sign.shape[1])
+
+
+def _alike(text: str, other: str) -> int:
+    """How many characters the two begin with in common."""
+    shorter = min(len(text), len(other))
+    return next((place for place in range(shorter) if text[place] != other[place]), shorter)

@@ -33,6 +33,7 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
     lines = [f"{spec.title}: {len(items)} items ({counts}); categories without one: {listed(missing)}"]
     lines += [f"{item['item_id']}: {_in_words(item)}" for item in items.head(2).to_dict("records")]
     lines += audit(items) or ["nothing odd in these items"]
+    lines += [spec.note] if spec.note else []
     found = validate_against_theory(name, items)
     wrong = found[~found["right"]]
     lines += [

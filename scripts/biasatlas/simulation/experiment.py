@@ -64,5 +64,8 @@ def _measured(table: pd.DataFrame, headline: Headline) -> dict[str, float]:
         raise ValueError(f"{headline}: {len(found)} rows of the table; a headline is one")
     columns = ("value", "ci_low", "ci_high", "n", "n_clusters")
     values = {name: float(found[name].iloc[0]) if name in found else np.nan for name in columns}
+    if "lower_bound" in found and found["lower_bound"].notna().all():  # as in verdicts, answers that are missing widen
+        values["ci_low"] += min(float(found["lower_bound"].iloc[0]) - values["value"], 0.0)
+        values["ci_high"] += max(float(found["upper_bound"].iloc[0]) - values["value"], 0.0)
     tests = rows.loc[rows["metric"] == headline.test, "value"]
     return values | {"p_value": float(tests.iloc[0]) if len(tests) else np.nan}

@@ -258,6 +258,19 @@ def edits(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
 
 
 @nuisance("asking", CHOICES, columns=("document",))
+def earlier_edits(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
+    """As `edits`, but an effect is 1.5 times as large at the beginning of a case and falls to half of it at its end."""
+    return values + (asked.arms(seed) * (1.5 - asked.places))[:, None] * asked.ladder
+
+
+@nuisance("asking", CHOICES, columns=("document",))
+def withheld(groups: Groups) -> dict[str, Any]:
+    """Of the unfavourable decisions about every second group, 0.6 are refusals instead."""
+    names = sorted({name for names in groups.values() for name in names if name})
+    return {"withheld_by_group": dict.fromkeys(names[::2], 0.6)}
+
+
+@nuisance("asking", CHOICES, columns=("document",))
 def longer_is_better(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
     """Each character of a case is liked by 0.02 between least and greatest answer."""
     return values + 0.02 * asked.characters[:, None] * asked.ladder

@@ -36,6 +36,8 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
     own = [study for study in load_studies().values() if study.benchmark == name]
     if own or path is None or not isinstance(described, Rows):
         raise UserError(f"{name}: its studies ship with the workflow (docs/validity.md). Name a description of yours.")
+    if note := registry.load_spec(name).note:
+        raise UserError(f"{name}: {note}")
     counts = items["category"].value_counts()
     studies = studies_of(name, described.family, counts.index[counts >= MIN_CLUSTERS])
     if not studies:

@@ -109,7 +109,8 @@ def clopper_pearson(successes: float, n: float) -> tuple[float, float]:
     failures = max(n - successes, 0.0)
     low = scipy.special.betaincinv(successes, failures + 1, tail) if successes > 0 else 0.0
     high = scipy.special.betaincinv(successes + 1, failures, 1 - tail) if failures > 0 else 1.0
-    return float(low), float(high)
+    # Of a tiny part of a success the limit is the least number that the computer knows, which is none.
+    return float(low) if low > 1e-12 else 0.0, float(high)
 
 
 def minimum(first: Inference, second: Inference) -> Inference:

@@ -80,7 +80,8 @@ def _missing_files(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
         if run.folder and not selection.user_file_names(config, name):
             fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder in {Path.cwd()}"
-            yield f"benchmarks.{name}.data: {run.folder!r} {fault}; docs/{run.benchmark}.md says which files it needs"
+            page = run.benchmark if "/" in run.benchmark else f"docs/{run.benchmark}.md"
+            yield f"benchmarks.{name}.data: {run.folder!r} {fault}; {page} says which files it needs"
     for name, entry in config.models.items():
         if isinstance(entry, ReleasedEntry) and entry.path and not entry.files:
             yield f"models.{name}.path: {entry.path!r} is no file in {Path.cwd()}; correct the path"

@@ -197,8 +197,8 @@ class Rows(Description):
     @model_validator(mode="after")
     def _known_encodings(self) -> "Rows":
         known_encodings([self.encoding] if isinstance(self.encoding, str) else self.encoding.values())
-        if self.delimiter and len(self.delimiter) != 1:
-            raise ValueError(f"delimiter: {shown(self.delimiter)} is not one character")
+        if self.delimiter and (len(self.delimiter) != 1 or self.delimiter in '"\r\n'):
+            raise ValueError(f"delimiter: {shown(self.delimiter)} is not one character that separates cells")
         names = list(self.derive)
         for place, rule in enumerate(self.derive.values()):
             for column in rule.columns:

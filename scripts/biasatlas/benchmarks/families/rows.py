@@ -35,6 +35,8 @@ def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[st
     header = {name: header for header, name in description.headers.items()}
     headers = [header.get(name, name) for name in read]
     records = [record for name in names for record in _records(description, name, files[name], headers)]
+    if not records:
+        raise UserError(f"{files[names[0]]}: no records. Expected at least one: complete the file.")
     raw = pd.DataFrame(records, columns=[WHERE, ROW, *read])
     for column, values in description.replace.items():
         if column not in raw:

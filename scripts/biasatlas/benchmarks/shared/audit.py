@@ -23,6 +23,7 @@ def audit(items: pd.DataFrame) -> list[str]:
         *_garbled(items),
         *(_questions(items) if {"gold", "unknown", "target"} <= set(items) else ()),
         *(_pairs(items) if {"more", "less"} <= set(items) else ()),
+        *(_cases(items) if {"scenario", "document"} <= set(items) else ()),
     ]
 
 
@@ -30,6 +31,16 @@ def _said(items: pd.DataFrame, which: Sequence[bool] | pd.Series, what: str) -> 
     found = items["item_id"][which]
     if len(found):
         yield f"{len(found)} of {len(items)} items {what}: {listed(found)}"
+
+
+def _cases(items: pd.DataFrame) -> Iterator[str]:
+    """Of decisions: cases in which what was changed cannot be seen, and scenarios that lack one."""
+    yield from _again(
+        items, list(zip(items["scenario"], items["document"], strict=True)), "show what another one shows"
+    )
+    arms = items.groupby("scenario", sort=False)["arm"].nunique()
+    lacking = items["scenario"].map(arms < arms.max()) & ~items["scenario"].duplicated()
+    yield from _said(items, lacking, "begin a scenario that lacks a change which others have")
 
 
 def _garbled(items: pd.DataFrame) -> Iterator[str]:

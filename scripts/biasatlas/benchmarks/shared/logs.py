@@ -28,6 +28,7 @@ _ZSTANDARD = 93
 #: Bytes that a member of an archive may unpack to: logs are of strangers.
 _MOST_BYTES = 256 * 2**20
 _OPTION = re.compile(r"^[ \t]*\(?([A-Za-z])[.):][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
+_BETWEEN = re.compile(r"(?:^|\s)([a-z])\.\s+")
 _LETTER = re.compile(r"[A-Za-z]")
 #: What a stated mean may differ by.
 _ROUNDING = 1e-6
@@ -139,8 +140,18 @@ def _get(where: str, row: Any, *keys: str | int) -> Any:
 
 
 def letters(text: str) -> dict[str, str]:
-    """Letter, as a capital, -> the option that ``text`` shows under it; of several blocks of options the last."""
-    return {letter.upper(): option for letter, option in _OPTION.findall(text)}
+    """Letter, as a capital, -> the option that ``text`` shows under it; of several blocks of options the last.
+
+    Each has a line of its own, or, as EuroEval asks, all stand in one.
+    """
+    found = {letter.upper(): option for letter, option in _OPTION.findall(text)}
+    for line in reversed(text.split("\n")) if len(found) < 2 else ():
+        _, *parts = _BETWEEN.split(line)
+        names = "".join(parts[0::2])
+        start = names.rfind("a")
+        if start >= 0 and len(names[start:]) > 1 and "abcdefghijklmnopqrstuvwxyz".startswith(names[start:]):
+            return dict(zip(names[start:].upper(), map(str.strip, parts[2 * start + 1 :: 2]), strict=True))
+    return found
 
 
 def _replied(reply: str, text: str) -> tuple[tuple[str, ...], str]:
@@ -173,7 +184,7 @@ def _sample(where: str, row: dict[str, Any]) -> Logged:
     asked, first = list(given.values()), next(iter(given), "gen_args_0")
     text = str(_get(where, row, "arguments", first, "arg_0"))
     right = row.get("acc", row.get("exact_match"))
-    known = bool(right) if isinstance(right, int | float) else None
+    known = right == 1 if right in (0, 1) else None
     if not isinstance(_get(where, row, "arguments", first, "arg_1"), str):  # settings of a generation
         return Logged(where, text, *_replied(str(_get(where, row, "filtered_resps", 0)), text), known)
     try:
@@ -199,12 +210,14 @@ def _archive(path: Path) -> tuple[Path, dict[str, Any], Iterable[tuple[str, Any]
             members = {
                 info.filename: _member(path, archive, file, info) for info in archive.infolist() if _wanted(info)
             }
-    except (zipfile.BadZipFile, OSError, struct.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, struct.error, EOFError) as error:
         raise UserError(f"{path}: no archive, or a damaged one ({error}). Copy the log again.") from None
     if "header.json" not in members:
         raise UserError(f"{path}: no header.json in it: no log of Inspect, or one of a run that did not end.")
     found = {name: _json(f"{path}, {name}", text) for name, text in members.items()}
     header = found.pop("header.json")
+    if not isinstance(header, dict):
+        raise UserError(f"{path}, header.json: {shown(header)}. Expected a JSON object: copy the log again.")
     return path, header, [(f"{path}, {name}", sample) for name, sample in found.items()]
 
 
@@ -249,7 +262,7 @@ def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, An
         )
     rows = _each(_of_inspect, samples)
     stated, known = _accuracy(header), [row.right for row in rows if row.right is not None]
-    if stated is not None and known and abs(stated - np.mean(known)) > _ROUNDING:
+    if stated is not None and known and not abs(stated - np.mean(known)) <= _ROUNDING:
         raise UserError(
             f"{path}: the log states an accuracy of {stated:.4f}, and {np.mean(known):.4f} of its samples are right. "
             "Copy it again."

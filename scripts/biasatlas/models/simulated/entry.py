@@ -68,6 +68,11 @@ class SimulatedEntry(Entry):
     label_length: float = field("answers", 0.0, description="Log odds of a label for each character beyond its first.")
     refused: float = field("answers", 0.0, ge=0, le=1, description="Probability of refusing a question.")
     refused_by_group: dict[str, Share] = field("answers", {}, description="The same in questions about single groups.")
+    withheld_by_group: dict[str, Share] = field(
+        "answers",
+        {},
+        description="Probability of refusing where the answer would be the stereotype, by group of the question.",
+    )
     unreadable: float = field(
         "answers", 0.0, ge=0, le=1, description="Probability that a reply that does not refuse cannot be parsed."
     )

@@ -133,8 +133,9 @@ def probabilities(
     refused = by_name(entry.refused, entry.refused_by_group, roles.group)
     unreadable = np.where(mute, 1.0, by_name(entry.unreadable, entry.unreadable_by_group, roles.group))
     unreadable = (1 - refused) * unreadable
-    readable = 1 - refused - unreadable
-    return readable[:, None] * weights / weights.sum(axis=1, keepdims=True), refused, unreadable
+    shares = (1 - refused - unreadable)[:, None] * weights / weights.sum(axis=1, keepdims=True)
+    withheld = by_name(0.0, entry.withheld_by_group, roles.group)[:, None] * shares * (roles.stereotype_sign > 0)
+    return shares - withheld, refused + withheld.sum(axis=1), unreadable
 
 
 def drawn(entry: SimulatedEntry, asked: TaskRun, masses: Array, repeat: int) -> NDArray[np.int_]:

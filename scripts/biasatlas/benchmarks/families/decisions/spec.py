@@ -153,11 +153,19 @@ class DecisionsDescription(Rows):
     def _consistent(self) -> "DecisionsDescription":
         if sum(map(bool, (self.yes_no, self.score, self.rank))) != 1 or self.rank == 1:
             raise ValueError('give one of yes_no, as ["Yes", "No"], score, as [1, 10], and rank, as 8 (of that many)')
-        once("yes_no", self.yes_no)
-        if self.yes_no and len(self.yes_no) != 2:
-            raise ValueError(f"yes_no: must have 2 values, got {self.yes_no}")
+        if self.yes_no and (
+            len(self.yes_no) != 2 or len({word.strip().casefold() for word in ["", *self.yes_no]}) != 3
+        ):
+            raise ValueError(
+                f'yes_no: expected two words that differ in more than case, as ["Yes", "No"], got {self.yes_no}'
+            )
         if self.score and (len(self.score) != 2 or not 0 <= self.score[0] < self.score[1] <= 100):
             raise ValueError(f"score: expected its least and its greatest whole number, 0 to 100, got {self.score}")
+        scale = max(self.labels.values()) - min(self.labels.values())
+        if self.smallest > scale:
+            raise ValueError(
+                f"smallest: {self.smallest:g} points, and decisions lie within {scale:g}; name a smaller shift"
+            )
         for metric in self.metrics:
             one_of("metrics", metric, METRICS)
         if "distance_from_baseline" in self.metrics and not self.baseline:
@@ -173,6 +181,8 @@ class DecisionsDescription(Rows):
         for name, factor in self.factors.items():
             if name in taken:
                 raise ValueError(f"factors: {name!r} is the name of another column; call it otherwise")
+            if named := {OVERALL, ALL} & {name, *factor.values}:
+                raise ValueError(f"factors.{name}: call {min(named)!r} otherwise; a row of the tables has that name")
             if not (factor.column or self.arm):
                 raise ValueError(f"factors.{name}: name its column, or that of all as `arm`")
             one_of(f"factors.{name}.reference", factor.reference, [*factor.values, PLACEBOS])
@@ -229,8 +239,8 @@ def make_spec(description: DecisionsDescription) -> Spec:
         unit=("item_id",),
         note=""
         if len(description.placebo_kind) >= _ARMS
-        else f"{len(description.placebo_kind)} placebo arms, and no verdict below {_ARMS}; seven, of several kinds, "
-        "are advised",
+        else f"the description has {len(description.placebo_kind)} of the {_ARMS} placebo arms that a verdict needs, "
+        "so that there will be none. Add changes that mean nothing, each of its own kind; seven are advised.",
     )
 
 
@@ -255,6 +265,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         parts=(name,),
         columns={"category": name},
         topic=f"decisions by {of}",
+        times="percentage points" if description.yes_no else "",
         means=f"Beyond edits that mean nothing, {of} moves a decision by {{}}.",
         ends=("less favourable", "more favourable"),
         own_null=True,

@@ -1,9 +1,9 @@
 """A benchmark of questions as YAML describes it, and as the workflow sees it: two persons, and an option for
 "unknown"."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import create_model, model_validator
+from pydantic import Field, create_model, model_validator
 
 from biasatlas.benchmarks.contract import BlindSpot, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.families.derived import Text, template_fields
@@ -119,7 +119,7 @@ class QuestionsDescription(Description):
     label_types: bool = field(
         "tables", False, description="Tables split categories that name persons both by a `label` and by a `name`."
     )
-    unknown_names: list[str] = field(
+    unknown_names: list[Annotated[str, Field(min_length=1)]] = field(
         "answers", [], description="Other wordings of the option that says it cannot be known, which replies may have."
     )
     cleaned: str = field(
