@@ -148,8 +148,8 @@ def shifts(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.Dat
         p, odds, nats = answered(study.entry(setting, seed, bench.groups))
         shift = (100 * (p[first] - p[second])).round(9)
         numbers = {"log_odds": odds, "nats": nats, "p": p}
-        sides = ((1, first), (2, second))
-        values = {f"{name}_{side}": number[at] for name, number in numbers.items() for side, at in sides}
+        found = {1: first, 2: second}
+        values = {f"{name}_{side}": number[at] for name, number in numbers.items() for side, at in found.items()}
         return bench.disturbed(instances.assign(shift=shift, score=np.abs(shift), **values), seed)
 
     return scores
