@@ -25,14 +25,16 @@ from scipy.special import expit
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.pairs import Answers
-from biasatlas.benchmarks.comparisons.rounds import analysis, ask_in_rounds, is_ripe
+from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
 from biasatlas.benchmarks.families.questions.tables import balanced
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence
 from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, rounds_of
 from biasatlas.files import read_parquet, read_scores
-from biasatlas.simulation.claims import LinearScores
+from biasatlas.simulation.claims import declared
 from biasatlas.simulation.described import shipped_for
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.rounds import analysed, part
+from biasatlas.simulation.rounds import scores as simulated
 from biasatlas.simulation.studies import load_studies
 from biasatlas.stats import Array
 from biasatlas.stats.multiplicity import ALPHA
@@ -137,20 +139,20 @@ class Said:
 
 def said(interim: Sequence[tuple[float, Evidence]], smallest: float, truth: float | None = None) -> Said:
     """By the tests of the report's verdict, as of a run of this claim alone."""
-    ripe = [(share, each) for share, each in interim if share == 1 or is_ripe(each)]
-    made: list = []
-    for share, each in ripe:
-        made.append(analysis(each, share, made))
-    declared = replace(interim[-1][1].declared, smallest=smallest)
-    claims = [replace(each, declared=declared).claim("m") for _, each in ripe]
+    ripe = [*analysed(interim)]
+    made = ripe[-1].analyses
+    given = interim[-1][1].declared
+    matters = replace(given, smallest=smallest, margin=given.margin if smallest == given.smallest else 0.0)
+    claims = [replace(each, declared=matters).claim("m") for each in ripe]
+    once = [replace(each, declared=matters, analyses=()).claim("m") for each in ripe]
     states = [_state(claim, level) for claim, level in zip(claims, levels(made, ALPHA), strict=True)]
     stop = next((n for n, state in enumerate(states) if state), len(states) - 1)
     held = True
     if truth is not None:
         exact = [replace(claim, neutral=truth, smallest=1e-9) for claim in claims[: stop + 1]]
         held = all(p_outside(claim) >= level for claim, level in zip(exact, levels(made, ALPHA), strict=False))
-    plain = any(_state(claim, ALPHA) == "biased" for claim in claims)
-    return Said(ripe[stop][0], states[stop], _state(claims[-1], ALPHA), plain, held)
+    plain = any(_state(claim, ALPHA) == "biased" for claim in once)
+    return Said(made[stop].share, states[stop], _state(once[-1], ALPHA), plain, held)
 
 
 def _state(claim, level: float) -> str:
@@ -303,20 +305,18 @@ def _over_both(answers: Answers, asked: Sequence[str]) -> Iterator[Evidence]:
 
 
 def studies(names: Sequence[str], data: Path, draws: int) -> Iterator[dict]:
-    """What headlines say of so many simulated models (``draws``) of each dose of a study whose scores are sums of likelihoods."""
+    """What headlines say of so many simulated models (``draws``) of each dose of a study of texts, or of DBB's choices."""
     for name in names:
         study = load_studies()[name]
         items = read_parquet(data / "items" / f"{study.benchmark}.parquet")
         bench = Harness.of_study(study, shipped_for(study.benchmark), items)
-        (task,) = study.tasks
-        linear, given = LinearScores.of(bench, task), registry.evidence(study.benchmark)
         for dose in study.doses:
             setting = f"bias-{dose:g}"
+            answers = simulated(study, setting, bench)
 
-            def model(seed: int, setting=setting) -> Callable[[Sequence[str]], Iterable[Evidence]]:
-                entry = study.entry(setting, seed, bench.groups)  # noqa: B023
-                scores = linear.of_values(bench.questions[task].log_likelihoods(entry))  # noqa: B023
-                return lambda asked: given[1](scores[scores["item_id"].isin(asked)], bench.options)  # noqa: B023
+            def model(seed: int, answers=answers, bench=bench) -> Callable[[Sequence[str]], Iterable[Evidence]]:
+                mine = answers(seed)
+                return lambda asked: declared(bench, part(mine, asked))
 
             models = ((bench.items, model(seed)) for seed in study.seeds(setting, draws))
             yield {"case": f"{name} {setting}"} | _headlines(study.benchmark, models)
@@ -361,7 +361,8 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="a run of released models")
     parser.add_argument("--orders", type=int, default=200, help="orders of each released model's items")
     parser.add_argument("--draws", type=int, default=1000, help="models by a formula, signs, or simulated models")
-    parser.add_argument("--studies", nargs="*", default=["crows_pairs_shift", "stereoset_shift", "gest_shift"])
+    every = ["crows_pairs_rounds", "stereoset_rounds", "gest_rounds", "dbb_rounds"]
+    parser.add_argument("--studies", nargs="*", default=every)
     given = parser.parse_args()
     tables = {
         "known": lambda: known(given.draws),

@@ -223,11 +223,14 @@ def found_in(scores, cards=(CARD,)):
     return findings_table([opened(run_of(scores["bbq"], "bbq"))], "recommended", cards)
 
 
-@pytest.mark.parametrize("benchmark", ["bbq", "esbbq"])
-def test_a_known_blind_spot_closes_every_verdict_whatever_the_cards_say(scores, benchmark):
+@pytest.mark.parametrize(
+    ("benchmark", "protocol"),
+    [("bbq", "recommended"), ("bbq", "paper"), ("bbq", "released"), ("esbbq", "recommended")],
+)
+def test_a_known_blind_spot_closes_every_verdict_whatever_the_cards_say(scores, benchmark, protocol):
     """More "unknown" in negative questions and a liking for some groups, without a stereotype: 28 of 100 significant."""
-    passed = CARD | {"benchmark": benchmark, "of": "All", "tasks": "ambig, disambig"}
-    table = findings_table([run_of(scores[benchmark], benchmark)], "recommended", [passed])
+    passed = CARD | {"benchmark": benchmark, "protocol": protocol, "of": "All", "tasks": "ambig, disambig"}
+    table = findings_table([run_of(scores[benchmark], benchmark)], protocol, [passed])
     assert set(table["verdict"]) == {"untestable"}
     assert table["why"].str.startswith('A model that says "unknown"').all()
     (headline, _) = registry.load_spec(benchmark).headlines

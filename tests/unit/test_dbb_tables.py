@@ -289,6 +289,19 @@ def consistent(scores):
     return table[table["category"] == "Gender"].set_index("metric")
 
 
+def test_a_part_of_the_items_is_compared_identity_by_identity():
+    """Types that lack a pair of identities have a product of those that they share, whatever their number."""
+    rows = [
+        ("t1", "A", "x", "y", 2.0),
+        ("t1", "A", "x", "z", 3.0),
+        ("t1", "B", "x", "z", 5.0),
+        ("t1", "B", "y", "z", 7.0),
+    ]
+    known = pd.DataFrame(rows, columns=["template_id", "type", "identity_1", "identity_2", "w"]).assign(category="Race")
+    (pair,) = products(known, 4.0).to_dict("records")
+    assert (pair["product"], pair["weight"]) == (15.0, 1)
+
+
 def test_wording_noise_is_no_consistent_shift():
     """Thirty models whose answers move with every wording; nominal 0.05 and 0.95."""
     results = [consistent(log_odds_scores(40, seed=seed)) for seed in range(30)]

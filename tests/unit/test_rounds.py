@@ -15,6 +15,8 @@ from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, it
 from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
 from biasatlas.errors import OutOfBudget
+from biasatlas.stats.clusters import proportion
+from biasatlas.stats.intervals import confidence
 from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.rounds import Analysis, expected, level, levels, repeated_p
 from biasatlas.stats.verdict import judge
@@ -160,6 +162,24 @@ def test_the_stop_is_what_the_report_says_of_the_same_answers():
     assert [each["state"] for each in before] == ["undecided"] * len(before)
     assert (last["claim"], last["state"]) == ("shift overall", "biased")
     assert said.low == pytest.approx(last["low"])
+
+
+def test_a_rate_has_one_interval_in_tables_and_findings():
+    """Its limits are not Student's, so that those of another level do not follow from them."""
+    rng = np.random.default_rng(7)
+    clusters = np.repeat(range(30), 12)
+    top = (rng.random(360) < np.repeat(rng.beta(2, 8, 30), 12)).astype(float)
+    declared = _declared(neutral=50.0)
+    items = items_of(pd.Series(range(360)), pd.Series(clusters))
+    found = ratio_replicates(top, np.ones(360), clusters).times(100)
+    analyses = (Analysis(1 / 8, 0.1), Analysis(1 / 4, 0.2))
+    rate = Evidence(
+        "score", "", OVERALL, found, items, bounds=(0, 100), rate=True, declared=declared, analyses=analyses
+    )
+    (said,) = judge([rate.claim("m/b")])
+    with confidence(1 - level(analyses, 0.05)):
+        table = proportion(top, np.ones(360), clusters)
+    assert (said.low, said.high) == pytest.approx((100 * table.low, 100 * table.high), rel=1e-12)
 
 
 def test_many_families_need_more_items():

@@ -5,7 +5,7 @@ Scores of texts are sums of log-likelihoods, which is seen by trying: the j-th r
 one nat, all others with none. Then the scores of a model are one product with its log-likelihoods.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,9 @@ from biasatlas.simulation.asked import Array
 from biasatlas.simulation.experiment import COLUMNS
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study
+from biasatlas.stats.intervals import confidence
+from biasatlas.stats.multiplicity import ALPHA
+from biasatlas.stats.rounds import level
 
 #: How far a score may be from the sum that stands for it, in nats.
 _TOLERANCE = 1e-6
@@ -63,11 +66,11 @@ class LinearScores:
         }
         if not linear:
             raise ValueError(f"{bench.benchmark}, {task}: no column of its scores is a sum of log-likelihoods")
-        return cls(constant, linear, place)
+        unknown = dict.fromkeys(weights.keys() - linear.keys(), np.nan)
+        return cls(constant.assign(**unknown), linear, place)
 
     def of_values(self, values: Array) -> pd.DataFrame:
-        """The scores of a model whose requests have these log-likelihoods; what is no sum of them stays that of equal
-        ones."""
+        """The scores of a model whose requests have these log-likelihoods; what is no sum of them is missing."""
         mine = np.where(self.place < 0, 0.0, np.append(values, 0.0)[self.place])
         sums = {name: (weight * mine).sum(axis=0) for name, weight in self.weights.items()}
         return self.constant.assign(**{name: self.constant[name] + each for name, each in sums.items()})
@@ -79,13 +82,11 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     The ground truth is the estimate without noise, as an expectation of a sum is. Raises ValueError where the evidence
     rests on scores that are no sums of log-likelihoods.
     """
-    linear = {task: LinearScores.of(bench, task) for task in study.tasks}
+    seeds, score = list(seeds), _scoring(study, bench)
 
     def found(entry: SimulatedEntry) -> list[Evidence]:
-        parts = [linear[task].of_values(bench.questions[task].log_likelihoods(entry)) for task in study.tasks]
-        return declared(bench, bench.disturbed(pd.concat(parts, ignore_index=True), entry.seed))
+        return declared(bench, score(entry))
 
-    seeds = list(seeds)
     first = study.entry(setting, seeds[0], bench.groups)
     quick, slow = found(first), declared(bench, bench.scores(first, "any"))
     if [_numbers(each) for each in quick] != [_numbers(each) for each in slow]:
@@ -100,6 +101,22 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
         for each in found(study.entry(setting, seed, bench.groups))
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _scoring(study: Study, bench: Harness) -> Callable[[SimulatedEntry], pd.DataFrame]:
+    linear = {task: LinearScores.of(bench, task) for task in study.tasks}
+
+    def score(entry: SimulatedEntry) -> pd.DataFrame:
+        parts = [linear[task].of_values(bench.questions[task].log_likelihoods(entry)) for task in study.tasks]
+        return bench.disturbed(pd.concat(parts, ignore_index=True), entry.seed)
+
+    return score
+
+
+def sums(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.DataFrame]:
+    """What gives the scores of the model of a seed, of texts: sums of their log-likelihoods."""
+    score = _scoring(study, bench)
+    return lambda seed: score(study.entry(setting, seed, bench.groups))
 
 
 def declared(bench: Harness, scores: pd.DataFrame) -> list[Evidence]:
@@ -118,7 +135,9 @@ def row(evidence: Evidence, seed: int, ground_truth: float = np.nan) -> dict[str
 
 def _estimate(evidence: Evidence) -> dict[str, float]:
     """The columns of an experiment that hold an estimate."""
-    found, own = evidence.inference(), evidence.own_p
+    with confidence(1 - level(evidence.analyses, ALPHA)):
+        found = evidence.inference()
+    own = evidence.own_p
     shown = not evidence.no_interval_reason()
     return {
         "value": evidence.value,

@@ -133,31 +133,35 @@ def _preference(headline: Headline, scores: pd.DataFrame, unit: pd.Series) -> Es
     return stereotype_score(scores, unit)
 
 
-def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """The same of DBB: instances are made once, and only the two probabilities of each change."""
+def shifts(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.DataFrame]:
+    """What gives the scores of the model of a seed, of DBB: instances are made once, and only the two probabilities of
+    each change."""
     (task,) = study.tasks
-    options = cast(DBBOptions, bench.options)
     answers = {task: bench.questions[task].answer(study.entry(setting, 0, bench.groups))}
     instances = bench.scored(answers, "any").assign(p_value=np.nan)
     item_ids, answered = {"MCQ": _shown_options, "SG": _continuations}[task](bench)
     named = instances["template_id"] + "/" + instances["type"] + "/"
-    first, second = (item_ids.get_indexer(named + instances[side]) for side in ("identity_1", "identity_2"))
+    instances = instances.assign(item_1=named + instances["identity_1"], item_2=named + instances["identity_2"])
+    first, second = (item_ids.get_indexer(instances[name]) for name in ("item_1", "item_2"))
+
+    def scores(seed: int) -> pd.DataFrame:
+        p, odds, nats = answered(study.entry(setting, seed, bench.groups))
+        shift = (100 * (p[first] - p[second])).round(9)
+        numbers = {"log_odds": odds, "nats": nats, "p": p}
+        found = {1: first, 2: second}
+        values = {f"{name}_{side}": number[at] for name, number in numbers.items() for side, at in found.items()}
+        return bench.disturbed(instances.assign(shift=shift, score=np.abs(shift), **values), seed)
+
+    return scores
+
+
+def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
+    """The same of DBB."""
+    options, scored = cast(DBBOptions, bench.options), shifts(study, setting, bench)
     truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     rows = []
     for seed in seeds:
-        p, odds, nats = answered(study.entry(setting, seed, bench.groups))
-        shift = (100 * (p[first] - p[second])).round(9)
-        scores = instances.assign(
-            shift=shift,
-            score=np.abs(shift),
-            log_odds_1=odds[first],
-            log_odds_2=odds[second],
-            nats_1=nats[first],
-            nats_2=nats[second],
-            p_1=p[first],
-            p_2=p[second],
-        )
-        scores = bench.disturbed(scores, seed)
+        scores = scored(seed)
         found: dict[tuple[str, bool], dict[str, Estimate]] = {}
         for place, headline in enumerate(study.headlines):
             category, consistent = headline.keys["category"], headline.table.endswith("consistency")

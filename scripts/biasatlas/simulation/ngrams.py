@@ -1,4 +1,4 @@
-"""Word models that are fair by construction: trained on a benchmark's own pairs, of which they see either text by
+"""Word models that are fair by construction: trained on a benchmark's own texts, in which groups are exchanged by
 chance.
 
 Unlike a formula they have likings that no one chose: rare words, words that follow one another, words that call for
@@ -7,12 +7,18 @@ others. A trigram model with word triggers and a cache of the text so far is all
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
 
-from biasatlas.models.simulated.answer import words_of
+from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
+from biasatlas.benchmarks.stereoset.spec import COMPARED
+from biasatlas.benchmarks.twbias.spec import of_group
+from biasatlas.models.simulated.answer import Questions, words_of
+from biasatlas.simulation import own_group
 from biasatlas.simulation.asked import Array
 from biasatlas.simulation.claims import declared, row
 from biasatlas.simulation.experiment import COLUMNS
@@ -23,10 +29,12 @@ from biasatlas.simulation.studies import Study
 _SHARES = (0.35, 0.25, 0.1, 0.1, 0.2)
 #: Words before a word that may trigger it.
 _REACH = 6
-#: Share of the texts of a biased model that have the stereotype.
-_PLANTED = 0.65
+#: Share of the texts of a biased model that have the stereotype, and of those that keep their own group.
+_PLANTED, _KEPT = 0.65, 0.5
 
 Words = Sequence[str]
+#: The texts that a model sees, one of each item: drawn, with bias or without, the ``share`` of one side's.
+Draw = Callable[[np.random.Generator, bool, float], Iterator[str]]
 
 
 class WordModel:
@@ -73,25 +81,89 @@ class WordModel:
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
     """As :func:`biasatlas.simulation.claims.run`, of models trained anew for each seed; no ground truth is known.
 
-    A model of a benchmark of pairs sees one text of each. Without bias either is drawn whatever the stereotype, that
-    with the words of the first side with the probability ``share`` (0.5 unless the setting says otherwise); with bias
-    the stereotype is.
+    A model sees one text of each item, drawn by the benchmark's function here: without bias all groups are alike in it,
+    with bias they are not.
     """
     (task,) = study.tasks
-    questions, requests = bench.questions[task], bench.requests[task]
-    share = float(study.nuisances.get(setting, {}).get("share", 0.5))
-    texts = [[words_of(text, questions.language) for text in bench.items[side]] for side in ("more", "less")]
+    drawn = {"stereoset": _sentences, "twbias": _exchanged}.get(study.benchmark, _either)(bench)
+    biased, share = study.dose(setting) > 0, float(study.nuisances.get(setting, study.base).get("share", 0.5))
+
+    known_by = _network if study.base.get("network") else _words
+
+    def values(questions: Questions, seed: int) -> Array:
+        return known_by([*drawn(np.random.default_rng(seed), biased, share)], questions, seed)
+
+    if study.benchmark == "twbias":
+        return own_group.run(study, setting, bench, seeds, values)
+    scores = {
+        seed: bench.scored({task: bench.questions[task].told(values(bench.questions[task], seed))}, "any")
+        for seed in seeds
+    }
+    return pd.DataFrame(
+        [row(each, seed) for seed in seeds for each in declared(bench, scores[seed])], columns=list(COLUMNS)
+    )
+
+
+def _words(texts: Sequence[str], questions: Questions, seed: int) -> Array:
+    """Log-likelihoods of the requests by a word model of ``texts``."""
+    model = WordModel([words_of(text, questions.language) for text in texts])
+    asked = pd.MultiIndex.from_frame(questions.requests[["prefix", "continuation"]].fillna(""))
+    codes, distinct = pd.factorize(asked)  # the same under every prompt, which the model does not see
+    each = [[words_of(part, questions.language) for part in parts] for parts in distinct]
+    return np.array([model.log_likelihood(*parts) for parts in each])[codes]
+
+
+def _network(texts: Sequence[str], questions: Questions, seed: int) -> Array:
+    """The same by a transformer of 2 layers that is trained on them, and asked as any model is."""
+    from biasatlas.models.local.answer import CausalModel  # torch takes seconds, and other studies need none
+    from biasatlas.models.local.load import load
+    from biasatlas.models.planted.train import train_on
+
+    with TemporaryDirectory() as folder:
+        train_on(texts, Path(folder, "model"), seed=seed % 2**32, steps=200)
+        answers, _ = CausalModel("network", load(str(Path(folder, "model")))).answer(questions.requests, "")
+    return answers["log_likelihood"].to_numpy(float)
+
+
+def _either(bench: Harness) -> Draw:
+    """Either text of a pair: that with the words of the first side with the probability ``share``, with bias the
+    stereotype."""
     first = (bench.items["direction"] == bench.items["direction"].iloc[0]).to_numpy()
-    asked = [
-        [words_of(text, questions.language) for text in requests[column].fillna("")]
-        for column in ("prefix", "continuation")
-    ]
-    rows = []
-    for seed in seeds:
-        chance = np.random.default_rng(seed).random(len(first))
-        stereotyped = chance < _PLANTED if study.dose(setting) else (chance < share) == first
-        model = WordModel([more if taken else less for more, less, taken in zip(*texts, stereotyped, strict=True)])
-        values: Array = np.array([model.log_likelihood(*each) for each in zip(*asked, strict=True)])
-        scores = bench.scored({task: questions.told(values)}, "any")
-        rows += [row(each, seed) for each in declared(bench, scores)]
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def drawn(rng: np.random.Generator, biased: bool, share: float) -> Iterator[str]:
+        chance = rng.random(len(first))
+        stereotyped = chance < _PLANTED if biased else (chance < share) == first
+        return iter(np.where(stereotyped, bench.items["more"], bench.items["less"]))
+
+    return drawn
+
+
+def _sentences(bench: Harness) -> Draw:
+    """The stereotype of an item with the probability ``share``, or else the other sentence, with any target of its form
+    in place of its own; with bias half of them as they were written."""
+    own = bench.items.set_index("item_id")[list(COMPARED)].to_dict("index")
+    known: dict[str, list[Mapping[str, str]]] = {name: [texts] for name, texts in own.items()}
+    for swap in swaps(bench.items, bench.resources.yaml(TARGETS), None):
+        known[swap.item_id].append(swap.sentences)
+
+    def drawn(rng: np.random.Generator, biased: bool, share: float) -> Iterator[str]:
+        for texts in known.values():
+            kept = biased and rng.random() < _KEPT
+            yield texts[0 if kept else rng.integers(len(texts))][COMPARED[int(rng.random() >= share)]]
+
+    return drawn
+
+
+def _exchanged(bench: Harness) -> Draw:
+    """A sentence with any term of any group; with bias half of them with one of its own group."""
+    requests = bench.requests["perplexity"].merge(bench.items[["item_id", "target_group"]], on="item_id")
+    mine = requests["reference_group"].fillna(requests["target_group"]).map(of_group) == requests["target_group"]
+    texts = [dict.fromkeys(some) for _, some in requests["continuation"].groupby(requests["item_id"])]
+    own = [dict.fromkeys(some) for _, some in requests.loc[mine, "continuation"].groupby(requests["item_id"])]
+
+    def drawn(rng: np.random.Generator, biased: bool, share: float) -> Iterator[str]:
+        for every, some in zip(texts, own, strict=True):
+            seen = list(some if biased and rng.random() < _KEPT else every)
+            yield seen[rng.integers(len(seen))]
+
+    return drawn

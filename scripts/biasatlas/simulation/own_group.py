@@ -1,7 +1,7 @@
 """TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to
 model."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import PROMPTS
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, Regression, regression, swapped_pairs
+from biasatlas.models.simulated.answer import Questions
+from biasatlas.simulation.asked import Array
 from biasatlas.simulation.experiment import COLUMNS, labelled
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
@@ -23,8 +25,18 @@ from biasatlas.stats.replicates import cluster_sets
 Places = NDArray[np.int_]
 
 
-def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.experiment.run`, for headlines of the table `own_group`."""
+def run(
+    study: Study,
+    setting: str,
+    bench: Harness,
+    seeds: Iterable[int],
+    values: Callable[[Questions, int], Array] | None = None,
+) -> pd.DataFrame:
+    """As :func:`biasatlas.simulation.experiment.run`, for headlines of the table `own_group`.
+
+    ``values`` are log-likelihoods of the requests by a model of a seed, of which no ground truth is known; by the
+    formula unless given.
+    """
     found, seeds = _designs(study, bench), list(seeds)
     asked = bench.requests["perplexity"]
     if study.one_prompt:
@@ -35,13 +47,13 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     outcomes = {of: np.empty((len(found[of].changes), len(seeds))) for of in found}
     for number, seed in enumerate(seeds):
         entry = study.entry(setting, seed, bench.groups)
-        value = questions.log_likelihoods(entry)
+        value = values(questions, seed) if values else questions.log_likelihoods(entry)
         for of, (variant, original) in places.items():
             outcomes[of][:, number] = (value[variant] - value[original]).mean(axis=1)
     rows = []
     for place, headline in enumerate(study.headlines):
         design = found[_of(headline)]
-        known = ground_truth(bench, study.entry(setting, 0, bench.groups), headline)
+        known = np.nan if values else ground_truth(bench, study.entry(setting, 0, bench.groups), headline)
         by = {
             names: coefficients(-outcomes[_of(headline)], design.columns, design.weight, clusters)
             for names, clusters in cluster_sets(design.factors(headline.keys["over"]))

@@ -51,7 +51,8 @@ class Study(_Section):
     declare (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are prepared once
     (:mod:`.own_group`), which takes a hundredth of the time; "answers": answers to the questions and pairs of one task
     stay numbers until they are estimated (:mod:`.direct`), which takes a tenth; "ngrams": the same as "evidence", of
-    word models trained on the texts (:mod:`.ngrams`).
+    word models trained on the texts, or with ``network`` in ``base`` of transformers (:mod:`.ngrams`); "rounds": the
+    same as "evidence", of models that are asked in rounds (:mod:`.rounds`).
 
     To save time a study takes of the clusters only ``every`` so-manieth, or of several prompts only the first
     (``one_prompt``), and at ``most`` so many seeds; a card says how many there were. Every nuisance that fits the tasks
@@ -60,7 +61,7 @@ class Study(_Section):
 
     benchmark: str
     protocol: str = "recommended"
-    by: Literal["tables", "evidence", "regression", "answers", "ngrams"] = "tables"
+    by: Literal["tables", "evidence", "regression", "answers", "ngrams", "rounds"] = "tables"
     tasks: list[str]
     categories: list[str] = []
     every: int = 1
@@ -87,7 +88,7 @@ class Study(_Section):
 
     def fitting(self) -> list[str]:
         """Names of all nuisances that could be tried on it."""
-        if self.by == "ngrams":
+        if self.by in ("ngrams", "rounds"):
             return list(self.nuisances)
         spec = load_spec(self.benchmark)
         return [name for name, each in NUISANCES.items() if each.fits(spec, self.tasks)] + list(self.nuisances)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from biasatlas.simulation import claims, direct, experiment, ngrams, own_group
+from biasatlas.simulation import claims, direct, experiment, ngrams, own_group, rounds
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study
 
@@ -14,6 +14,7 @@ _WAYS: dict[str, Callable[..., pd.DataFrame]] = {
     "regression": own_group.run,
     "answers": direct.run,
     "ngrams": ngrams.run,
+    "rounds": rounds.run,
 }
 
 

@@ -134,10 +134,13 @@ def crossed_replicates(make: Callable[[Array], Replicates], factors: Mapping[str
 def cluster_sets(factors: Mapping[str, ArrayLike]) -> Iterator[tuple[tuple[str, ...], Array]]:
     """Every set of ``factors`` that is not empty, as their names, with the cluster of each row: alike in all of
     them."""
+    codes = {name: pd.factorize(np.asarray(values), use_na_sentinel=False)[0] for name, values in factors.items()}
     for size in range(1, len(factors) + 1):
         for names in itertools.combinations(factors, size):
-            labels = pd.MultiIndex.from_arrays([np.asarray(factors[name]) for name in names])
-            yield names, np.asarray(factors[names[0]]) if size == 1 else labels.factorize()[0]
+            if size == 1:
+                yield names, np.asarray(factors[names[0]])
+            else:
+                yield names, pd.MultiIndex.from_arrays([codes[name] for name in names]).factorize()[0]
 
 
 def ratio_replicates(numerator: ArrayLike, denominator: ArrayLike, clusters: ArrayLike) -> Replicates:

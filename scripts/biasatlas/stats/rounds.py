@@ -10,7 +10,7 @@ between is independent of what was there, also of clusters that both have.
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -51,7 +51,12 @@ def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], 
 
     ``spent`` maps a share of the items to the share of the error that is spent by then, 0 to 1 and rising.
     """
-    return [2 * float(ndtr(-bound)) for bound in _boundaries(analyses, total, spent)]
+    return [*_levels(tuple(analyses), total, spent)]
+
+
+@lru_cache(4096)
+def _levels(analyses: tuple[Analysis, ...], total: float, spent: Callable[[float], float]) -> tuple[float, ...]:
+    return tuple(2 * float(ndtr(-bound)) for bound in _boundaries(analyses, total, spent))
 
 
 def _boundaries(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float]) -> Iterator[float]:

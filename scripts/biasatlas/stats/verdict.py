@@ -48,16 +48,16 @@ class Claim:
     ``family`` names the model (or pair) and the benchmark; families are tested before their members. ``value``,
     ``neutral`` and ``smallest`` (the smallest effect that matters, above 0) have the metric's unit. ``se`` and ``df``
     are the standard error and Student's degrees of freedom over every sampled factor; missing (NaN) where there is no
-    interval. ``interval`` is the 95 % interval where it is not Student's. ``squared``: all of these are squares of the
-    metric, with its sign. ``factors`` counts the levels of each sampled factor. Below ``lower_from`` levels of any
-    factor a claim cannot be called biased, below ``upper_from`` it cannot be called unbiased: there the one-sided
-    limits do not cover. ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and ``floor``
-    the least it can give. ``bounds`` are the values (low, high) that missing answers could have made of it; no interval
-    of theirs is known. ``member`` is false for a claim over all categories whose categories are claims themselves.
-    ``margin`` is how far something else than bias is known to move the metric, in its unit: a bias must be by so much
-    more, and no bias by so much less, to be told from it. ``untestable`` says in words why no data could decide; empty
-    where they could. ``analyses`` are those that were made of it so far, this one last, where its items are asked in
-    rounds: its p-values are then repeated ones, and its interval holds the value at all of them.
+    interval. ``interval`` is that of its level (see ``analyses``) where it is not Student's. ``squared``: all of these
+    are squares of the metric, with its sign. ``factors`` counts the levels of each sampled factor. Below ``lower_from``
+    levels of any factor a claim cannot be called biased, below ``upper_from`` it cannot be called unbiased: there the
+    one-sided limits do not cover. ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and
+    ``floor`` the least it can give. ``bounds`` are the values (low, high) that missing answers could have made of it;
+    no interval of theirs is known. ``member`` is false for a claim over all categories whose categories are claims
+    themselves. ``margin`` is how far something else than bias is known to move the metric, in its unit: a bias must be
+    by so much more, and no bias by so much less, to be told from it. ``untestable`` says in words why no data could
+    decide; empty where they could. ``analyses`` are those that were made of it so far, this one last, where its items
+    are asked in rounds: its p-values are then repeated ones, and its interval holds the value at all of them.
     """
 
     family: str
@@ -198,28 +198,25 @@ def _too_few(factor: str, levels: float, needed: int) -> str:
     return f"{levels:g} {name.removesuffix('s') if levels == 1 else name}, {needed} are needed"
 
 
+def _quantile(claim: Claim) -> float:
+    """Student's at the claim's own level: that of its interval."""
+    with confidence(1 - level(claim.analyses, ALPHA)):
+        return quantile(claim.df)
+
+
 def _interval(claim: Claim) -> tuple[float, float]:
     """The interval that holds the value in 95 % of runs; at all analyses, where there are several."""
-    if not claim.analyses:
-        return _at_one_look(claim)
-    below, above = _errors(claim)
-    with confidence(1 - level(claim.analyses, ALPHA)):
-        t = quantile(claim.df)
-    return claim.value - t * below, claim.value + t * above
-
-
-def _at_one_look(claim: Claim) -> tuple[float, float]:
     if claim.interval is not None:
         return claim.interval
-    half = quantile(claim.df) * max(claim.se, ROUNDING * claim.smallest)
+    half = _quantile(claim) * max(claim.se, ROUNDING * claim.smallest)
     return claim.value - half, claim.value + half
 
 
 def _errors(claim: Claim) -> tuple[float, float]:
     """The standard error on either side: Student's, or by which Student's interval would have the limit that there
     is."""
-    low, high = _at_one_look(claim)
-    least, t = ROUNDING * claim.smallest, quantile(claim.df)
+    low, high = _interval(claim)
+    least, t = ROUNDING * claim.smallest, _quantile(claim)
     return max((claim.value - low) / t, least), max((high - claim.value) / t, least)
 
 

@@ -304,7 +304,9 @@ def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
     parts = []
     for _, category in known.groupby("category", sort=False):
         wide = category.pivot(index=TEMPLATE, columns=_DESCRIPTION, values="w")
-        types = [(name, wide[name].to_numpy()) for name in wide.columns.unique("type")]
+        # A part of the items may lack a pair of identities in some of the types.
+        identities = wide.columns.droplevel("type").unique()
+        types = [(name, wide[name].reindex(columns=identities).to_numpy()) for name in wide.columns.unique("type")]
         for (first, w), (second, other) in combinations(types, 2):
             large = (np.abs(w) >= threshold) & (np.abs(other) >= threshold)
             parts.append(

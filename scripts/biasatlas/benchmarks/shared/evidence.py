@@ -10,9 +10,10 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Headline, Spec
 from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
-from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference
+from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference, confidence
+from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.replicates import Crossed, Replicates
-from biasatlas.stats.rounds import Analysis
+from biasatlas.stats.rounds import Analysis, level
 from biasatlas.stats.verdict import Claim
 
 #: The category of evidence that is over all of them.
@@ -125,7 +126,9 @@ class Evidence:
         """
         if self.declared is None:
             raise ValueError(f"{' '.join(filter(None, self.key))}: no headline declares what it claims")
-        found, neutral, smallest = self.inference(), self.declared.neutral, self.declared.smallest
+        neutral, smallest = self.declared.neutral, self.declared.smallest
+        with confidence(1 - level(self.analyses, ALPHA)):
+            found = self.inference()
         # Clusters that agree to the last digit leave no sampling error, unless what one can be is bounded.
         alike = found.reason == NO_DIFFERENCE
         return Claim(

@@ -83,8 +83,9 @@ class Swap(NamedTuple):
     sentences: Mapping[str, str]
 
 
-def swaps(items: pd.DataFrame, targets: Mapping[str, Any]) -> Iterator[Swap]:
-    """Those of each intrasentence item with :data:`OTHERS` other targets of its domain and form among all of ``items``.
+def swaps(items: pd.DataFrame, targets: Mapping[str, Any], most: int | None = OTHERS) -> Iterator[Swap]:
+    """Those of each intrasentence item with at ``most`` so many (None: all) other targets of its domain and form among
+    all of ``items``.
 
     Which they are is drawn from the item's id. None of an item whose target is not in ``targets`` (:data:`TARGETS`),
     alone of its form, or not to be found as a word in either sentence.
@@ -99,7 +100,7 @@ def swaps(items: pd.DataFrame, targets: Mapping[str, Any]) -> Iterator[Swap]:
     for item in there.to_dict("records"):
         name, own = item["item_id"], item["target"]
         others = sorted(known.get((item["category"], own), []), key=lambda other: crc32(f"{name}/{other}".encode()))
-        for place, other in enumerate(others[:OTHERS]):
+        for place, other in enumerate(others[:most]):
             texts = {label: swapped(item[label], own, other, targets) for label in COMPARED}
             if all(texts[label] != item[label] for label in COMPARED):
                 yield Swap(name, place, other, texts)

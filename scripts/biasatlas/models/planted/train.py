@@ -75,11 +75,24 @@ def train(
             batch_size,
             grammar.learning_rate,
         )
+    _save(model, tokenizer, folder)
+    log.info("%s written after %.0f s", folder, time.monotonic() - began)
+
+
+def train_on(texts: Sequence[str], folder: str | Path, *, seed: int, steps: int) -> None:
+    """The same of ``texts`` alone, as of any corpus: nothing is planted but what they say."""
+    tokenizer = train_tokenizer(texts, (), 2000)
+    with _reproducible(seed):
+        model = _untrained(tokenizer, 0.05, 64, 2)
+        _fit(model, _encode(tokenizer, texts), (), (), steps, 64, 5e-3)
+    _save(model, tokenizer, folder)
+
+
+def _save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> None:
     disable_progress_bar()  # a log is no terminal
     with _appearing(Path(folder)) as temporary:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
-    log.info("%s written after %.0f s", folder, time.monotonic() - began)
 
 
 def _untrained(
