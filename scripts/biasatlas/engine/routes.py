@@ -1,4 +1,5 @@
-"""How the forward passes of a model are made: as a token tree where that is exact for it, else as padded batches."""
+"""How the forward passes of a model are made: as a token tree where that is exact for it, else on copies of what texts
+leave behind, else as padded batches."""
 
 import copy
 import inspect
