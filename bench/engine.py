@@ -240,7 +240,8 @@ class Harness:
         self.tokenizer = make_tokenizer(texts, 8000)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
         self.peer = as_torch_computes(self.model)
-        through_onednn(self.model)
+        if not arguments.compiled:  # the compiler knows no layer of oneDNN's
+            through_onednn(self.model)
         if self.device == "cpu":
             keep_freed()
             share_heads()
