@@ -240,7 +240,8 @@ class Harness:
         self.tokenizer = make_tokenizer(texts, 8000)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
         self.peer = as_torch_computes(self.model)
-        through_onednn(self.model)
+        if not arguments.compiled:  # the compiler knows no layer of oneDNN's
+            through_onednn(self.model)
         if self.device == "cpu":
             keep_freed()
             share_heads()
@@ -434,7 +435,7 @@ def generations(bench: Harness) -> None:
     """
     arguments = bench.arguments
     ends = np.random.default_rng(0).choice(VOCABULARY, VOCABULARY // 16, replace=False).tolist()
-    sampling = Sampling(temperature=0.7, top_p=0.8, top_k=20)
+    sampling = Sampling(temperature=0) if arguments.greedy else Sampling(temperature=0.7, top_p=0.8, top_k=20)
     names = [f"generate, batch {size}" for size in arguments.batch]
     vllm = Vllm(bench) if find_spec("vllm") else None
     runs = [*names, "engine", *(["vLLM"] if vllm else [])]
@@ -520,11 +521,10 @@ def library(model, tokens, sampling: Sampling, ends: list[int], max_tokens: int,
     """The library's own generation in batches of prompts of like length: the tokens that it made."""
     made = 0
     order = sorted(range(len(tokens)), key=lambda i: -len(tokens[i]))
+    drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
     config = GenerationConfig(
-        do_sample=True,
-        temperature=sampling.temperature,
-        top_p=sampling.top_p,
-        top_k=sampling.top_k,
+        do_sample=sampling.temperature > 0,
+        **(drawn if sampling.temperature else {}),
         max_new_tokens=max_tokens,
         eos_token_id=ends,
         pad_token_id=0,
@@ -569,6 +569,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=0, help="choices and texts of a workload at most; 0: all")
     parser.add_argument("--batch", type=int, nargs="*", default=[8, 32], help="batch sizes of the library's `generate`")
     parser.add_argument("--max-tokens", type=int, default=64, help="of a generation")
+    parser.add_argument("--greedy", action="store_true", help="generations without the cost of drawing")
     parser.add_argument("--compiled", action="store_true", help="the engine's layers compiled: on a GPU")
     parser.add_argument("--engine-only", action="store_true", help="no peers of likelihoods: for full sets on a GPU")
     arguments = parser.parse_args()

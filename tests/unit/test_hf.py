@@ -1,5 +1,7 @@
 import dataclasses
 import json
+import os
+import signal
 
 import numpy as np
 import pandas as pd
@@ -10,6 +12,7 @@ from engine import tiny
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import _SideBySide
+from biasatlas.engine.routes import Route, States
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND, batches
 from biasatlas.models.entry import Template
@@ -225,28 +228,33 @@ def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):
     assert metadata["run"]["computed"] == 1
 
 
-def test_texts_of_a_job_that_ends_early_are_kept_and_its_next_run_goes_on(model, tmp_path, monkeypatch):
+@pytest.mark.parametrize("route, holder, step", [("tree", _SideBySide, "_step"), ("states", States, "_go_on")])
+def test_kill_9_during_long_texts_loses_none_that_is_finished(model, route, holder, step, tmp_path, monkeypatch):
     words = ["The nurse", "The doctor", "女人", "老人坐在新电脑前", "Answer with A", "The score is"]
     rows = [
         {"prefix": f"{word} said {i}", "max_tokens": 3 + 4 * i, "temperature": 1.0, "repeats": 2}
         for i, word in enumerate(words)
     ]
-    asked = requests(rows, "generation")
-    whole, _ = answer(asked, model)
-    steps, step = [], _SideBySide._step
+    asked, loaded = requests(rows, "generation"), dataclasses.replace(model, route=Route(route))
+    whole, _ = answer(asked, loaded)
+    child = os.fork()
+    if not child:
+        steps, real = [], getattr(holder, step)
 
-    def killed(self):
-        steps.append(1)
-        if len(steps) == 16:
-            raise KeyboardInterrupt
-        step(self)
+        def killed(*arguments):
+            steps.append(1)
+            if len(steps) == 16:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return real(*arguments)
 
-    monkeypatch.setattr(generation, "KEPT", 2)
-    monkeypatch.setattr(_SideBySide, "_step", killed)
-    with pytest.raises(KeyboardInterrupt):
-        answer(asked, model, store=ResponseStore(tmp_path))
-    monkeypatch.undo()
-    again, metadata = answer(asked, model, store=ResponseStore(tmp_path))
+        torch.set_num_threads(1)  # the others did not come along
+        generation.KEPT = 2
+        setattr(holder, step, killed)
+        answer(asked, loaded, store=ResponseStore(tmp_path))
+        os._exit(0)
+    _, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    again, metadata = answer(asked, loaded, store=ResponseStore(tmp_path))
     assert 0 < metadata["run"]["computed"] <= 4  # of six: the first had ended
     pd.testing.assert_frame_equal(again, whole, check_exact=True)
 

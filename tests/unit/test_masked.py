@@ -9,6 +9,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
 from biasatlas.errors import UserError
+from biasatlas.models.masked import answer
 from biasatlas.models.masked.answer import MaskedModel, load, shared_tokens
 from biasatlas.models.store import ResponseStore
 
@@ -93,6 +94,22 @@ def test_equals_masking_one_token_at_a_time(model, tokenizer, token_budget):
     assert responses["tokens"].tolist() == [7, 7, 3, 3]
     assert responses["request_id"].tolist() == table["request_id"].tolist()
     assert metadata["masked_tokens"] == 20
+
+
+def test_memory_that_runs_out_halves_the_batches(model, tokenizer, monkeypatch, caplog):
+    table, real, calls = requests(PAIR), answer._log_probabilities, []
+    wanted, _ = masked(model, tokenizer).answer(table)
+
+    def fails_once(*arguments):
+        calls.append(1)
+        if len(calls) == 1:
+            raise torch.OutOfMemoryError("injected")
+        return real(*arguments)
+
+    monkeypatch.setattr(answer, "_log_probabilities", fails_once)
+    found, _ = masked(model, tokenizer, token_budget=64).answer(table)
+    assert len(calls) > 2 and "going on with passes of at most 32 tokens" in caplog.text
+    assert found["log_likelihood"].tolist() == pytest.approx(wanted["log_likelihood"].tolist(), abs=1e-5)
 
 
 def test_both_sentences_of_a_pair_score_the_same_tokens(tokenizer):

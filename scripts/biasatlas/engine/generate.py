@@ -2,7 +2,6 @@
 ends."""
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,15 +10,14 @@ import numpy as np
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import pad
-from transformers import Cache, GenerationConfig, LogitsProcessor, LogitsProcessorList, PreTrainedModel
+from transformers import Cache, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
 
-from biasatlas.engine import plan
+from biasatlas.engine import plain, plan
 from biasatlas.engine.forward import Forward
 from biasatlas.engine.live import LiveRows, Node, taken
 from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.plain import attributed
-from biasatlas.engine.routes import TREE, Route
+from biasatlas.engine.routes import TREE, Route, States
 from biasatlas.engine.sampling import Sampling, draw, seed_of
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
@@ -147,13 +145,10 @@ class _Answer:
     def __post_init__(self) -> None:
         self.seed = self.prompt.seed
 
-    def add(self, token: int, eos_token_ids: frozenset[int]) -> None:
-        if token in eos_token_ids:
-            self.reason = "stop"
-            return
-        self.tokens.append(token)
-        if len(self.tokens) >= self.prompt.max_tokens:
-            self.reason = "length"
+    @property
+    def text(self) -> np.ndarray:
+        """The prompt's tokens and its own."""
+        return np.append(self.prompt.tokens, np.asarray(self.tokens, np.int32))
 
 
 def generate(
@@ -167,32 +162,64 @@ def generate(
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
     On the tree, what prompts share is computed once, and at most KEPT times the budget's tokens are kept of answers on
-    the way; elsewhere batches hold prompts of like length, padded on the left. ``done`` gets each answer, and the index
+    the way; elsewhere batches hold texts of like length, which grow in step. ``done`` gets each answer, and the index
     of its prompt, as soon as it is finished. The dictionary says what it took. Raises NotFiniteError where logits are.
     """
     answers = [_Answer(i, prompt) for i, prompt in enumerate(prompts)]
     ends = frozenset(eos_token_ids)
     if route.name == "tree":
-        fed = _SideBySide(model, answers, ends, memory, done).run()
+        fed = _SideBySide(Tree(model, memory), answers, ends, memory, done).run()
     else:
-        fed = _in_batches(model, answers, ends, memory, route, done)
+        fed = _InStep(States(model, memory), answers, ends, memory, done).run(route)
     made = sum(len(answer.tokens) for answer in answers)
     run = {"route": route.name, "reason": route.reason, "tokens_fed": fed, "tokens_made": made}
     return [(answer.tokens, answer.reason) for answer in answers], run
 
 
-class _SideBySide:
-    """Answers on the way: ``active`` has those that have a slot."""
+@dataclass
+class _Writing:
+    """Answers on the way, and how many are finished."""
 
-    def __init__(
-        self, model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, done: Done
-    ):
-        self.answers, self.ends, self.memory, self.done = answers, ends, memory, done
-        self.tree = Tree(model, memory)
+    tree: Tree
+    answers: list[_Answer]
+    ends: frozenset[int]
+    memory: Memory
+    done: Done
+    finished: int = 0
+
+    def __post_init__(self) -> None:
+        self.progress = Progress("answers", len(self.answers))
+
+    def _add(self, answer: _Answer, token: int) -> None:
+        """Let a token follow, which may finish the answer."""
+        if token in self.ends:
+            answer.reason = "stop"
+        else:
+            answer.tokens.append(token)
+            answer.reason = "length" if len(answer.tokens) >= answer.prompt.max_tokens else ""
+        if answer.reason:
+            self.finished += 1
+            self.done(answer.index, answer.tokens, answer.reason)
+
+    def _reach(self, active: Sequence[_Answer]) -> None:
+        self.progress.reach(self.finished + sum(len(answer.tokens) / answer.prompt.max_tokens for answer in active))
+
+    def _draw(self, answers: Sequence[_Answer], hidden: torch.Tensor) -> dict[int, int]:
+        """The next token of each answer, by its index, after the hidden states (answers × hidden)."""
+        drawn: dict[int, int] = {}
+        for rows, logits in self.tree.logits(hidden):
+            part = answers[rows.start : rows.stop]
+            drawn.update(zip((answer.index for answer in part), _next_tokens(part, logits), strict=True))
+        return drawn
+
+
+class _SideBySide(_Writing):
+    """``active`` are the answers that have a slot."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self.active: list[_Answer] = []
-        self.slots = Slots(self.tree.forward, min(len(answers), max(1, memory.token_budget // SLOTS)))
-        self.finished = 0
-        self.progress = Progress("answers", len(answers))
+        self.slots = Slots(self.tree.forward, min(len(self.answers), max(1, self.memory.token_budget // SLOTS)))
 
     def run(self) -> int:
         """Finish all answers; the tokens that were fed."""
@@ -206,7 +233,7 @@ class _SideBySide:
 
     def _start(self, answers: list[_Answer]) -> None:
         """Feed the texts so far, and let answers go on from them, as many at a time as there is room for."""
-        texts = [np.append(answer.prompt.tokens, np.asarray([*answer.tokens, 0], np.int32)) for answer in answers]
+        texts = [np.append(answer.text, np.int32(0)) for answer in answers]
         trie, where = plan.build_trie(texts, np.fromiter(map(len, texts), np.int64, len(texts)) - 1)
         asking: list[list[_Answer]] = [[] for _ in trie.tokens]
         for answer, at in zip(answers, where, strict=True):
@@ -224,17 +251,15 @@ class _SideBySide:
                     drawn.update(self._draw([answer for _, answer in part], states))
                 except NotFiniteError as error:
                     prompts = [(answer.index, answer.prompt.tokens) for _, answer in pairs]
-                    raise attributed(error, self.tree.model, prompts, self.memory) from None
+                    raise plain.attributed(error, self.tree.model, prompts, self.memory) from None
             return np.zeros(len(layout.slot))
 
         def follow(live: LiveRows, layout: plan.Layout) -> None:
             waiting = []
             for node, at in zip(live.asked(layout), layout.sequence, strict=True):
                 for answer in asking[at]:
-                    answer.add(drawn.pop(answer.index), self.ends)
-                    if answer.reason:
-                        self._finish(answer)
-                    else:
+                    self._add(answer, drawn.pop(answer.index))
+                    if not answer.reason:
                         waiting.append((answer, node))
             while waiting:
                 free = self._most(max(len(node.columns) for _, node in waiting)) - len(self.active)
@@ -268,12 +293,11 @@ class _SideBySide:
             return
         self.tree.tokens_fed += len(self.active)
         for answer in self.active:
-            answer.add(drawn[answer.index], self.ends)
+            self._add(answer, drawn[answer.index])
         for slot in reversed(range(len(self.active))):
             if self.active[slot].reason:
                 self._remove(slot)
-        on_the_way = sum(len(answer.tokens) / answer.prompt.max_tokens for answer in self.active)
-        self.progress.reach(self.finished + on_the_way)
+        self._reach(self.active)
 
     def _start_again(self, texts: int) -> None:
         """Let all ``texts`` that are on the way start again from what they have, half as many at a time."""
@@ -281,22 +305,59 @@ class _SideBySide:
 
     def _remove(self, slot: int) -> None:
         self.slots.remove(slot)
-        if self.active[slot].reason:
-            self._finish(self.active[slot])
         self.active[slot] = self.active[-1]
         self.active.pop()
 
-    def _finish(self, answer: _Answer) -> None:
-        self.finished += 1
-        self.done(answer.index, answer.tokens, answer.reason)
 
-    def _draw(self, answers: Sequence[_Answer], hidden: torch.Tensor) -> dict[int, int]:
-        """The next token of each answer, by its index, after the hidden states (answers × hidden)."""
-        drawn: dict[int, int] = {}
-        for rows, logits in self.tree.logits(hidden):
-            part = answers[rows.start : rows.stop]
-            drawn.update(zip((answer.index for answer in part), _next_tokens(part, logits), strict=True))
-        return drawn
+class _InStep(_Writing):
+    """Answers of a model that takes no tree mask: batches of texts of like length, the longest first."""
+
+    tree: States
+
+    def run(self, route: Route) -> int:
+        """Finish all answers; the tokens that were fed."""
+        left = self.answers
+        while left:
+            left = sorted(left, key=lambda answer: (-len(answer.text), answer.index))
+            if route.writes == "anew":
+                self._anew(left)
+            else:
+                self._together(self._batch(left, route), wide=route.name == "states")
+            left = [answer for answer in left if not answer.reason]
+        return self.tree.tokens_fed
+
+    def _batch(self, left: Sequence[_Answer], route: Route) -> Sequence[_Answer]:
+        if route.writes == "alone":
+            return left[:1]
+        lengths = [len(answer.text) for answer in left]
+        most = max(answer.prompt.max_tokens for answer in left)
+        rows = max(1, min(KEPT * self.memory.token_budget // (lengths[0] + most), self.memory.token_budget // 4))
+        # Between texts that are further apart all have ended, and the longer would go on alone.
+        return left[: next((i for i in range(1, rows) if i == len(left) or lengths[i - 1] - lengths[i] > most), rows)]
+
+    def _together(self, batch: Sequence[_Answer], wide: bool) -> None:
+        """Finish all of a batch; where memory runs out, they stay as far as they have come."""
+
+        def pick(asked: list[int], hidden: torch.Tensor) -> list[int | None]:
+            answers = [batch[i] for i in asked]
+            drawn = self._draw(answers, hidden)
+            for answer in answers:
+                self._add(answer, drawn[answer.index])
+            self._reach([answer for answer in batch if not answer.reason])
+            return [None if answer.reason else answer.tokens[-1] for answer in answers]
+
+        with self.memory.halved_if_exhausted(splittable=len(batch) > 1):
+            self.tree.write([answer.text for answer in batch], pick, wide)
+
+    def _anew(self, answers: Sequence[_Answer]) -> None:
+        """One more token for each answer."""
+
+        def visit(at: int, logits: torch.Tensor) -> None:
+            self._add(answers[at], *_next_tokens([answers[at]], logits[None]))
+
+        self.tree.tokens_fed += sum(len(answer.text) for answer in answers)
+        plain.next_logits(self.tree.model, [answer.text for answer in answers], self.memory, visit)
+        self._reach([answer for answer in answers if not answer.reason])
 
 
 @torch.inference_mode()
@@ -313,76 +374,3 @@ def _next_tokens(answers: Sequence[_Answer], logits: torch.Tensor) -> list[int]:
         [answer.prompt.sampling for answer in answers],
         [seed_of(answer.seed, len(answer.tokens)) for answer in answers],
     ).tolist()
-
-
-def _in_batches(
-    model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], memory: Memory, route: Route, done: Done
-) -> int:
-    """Finish all answers by the library's own loop; the tokens that were fed, padding left out."""
-    most_rows = 1 if route.alone else memory.token_budget
-    progress = Progress("answers", len(answers))
-    fed = 0
-    left = sorted(answers, key=lambda answer: (-answer.prompt.max_tokens, -len(answer.prompt.tokens), answer.index))
-    while left:
-        longest = max(len(answer.prompt.tokens) for answer in left[: memory.token_budget])
-        limit = left[0].prompt.max_tokens
-        rows = min(KEPT * memory.token_budget // (longest + limit), memory.token_budget // 4, most_rows)
-        batch = [answer for answer in left[: max(1, rows)] if answer.prompt.max_tokens == limit]
-        with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt, progress.part(len(batch)):
-            _batch(model, batch, ends, route.cached)
-        if attempt.failed:
-            for answer in batch:
-                answer.tokens, answer.reason = [], ""
-            continue
-        fed += sum(len(answer.prompt.tokens) + len(answer.tokens) for answer in batch)
-        for answer in batch:
-            done(answer.index, answer.tokens, answer.reason)
-        left = left[len(batch) :]
-    return fed
-
-
-class _Draw(LogitsProcessor):
-    """Turns logits into scores whose largest is the drawn token."""
-
-    def __init__(self, answers: list[_Answer], ends: frozenset[int]):
-        self.answers, self.ends = answers, ends
-        self.progress = Progress("tokens", answers[0].prompt.max_tokens)
-
-    def __call__(self, ids: torch.LongTensor, logits: torch.FloatTensor) -> torch.FloatTensor:
-        self.progress.advance(1)
-        going = [row for row, answer in enumerate(self.answers) if not answer.reason]
-        tokens = _next_tokens([self.answers[row] for row in going], logits[going].float())
-        scores = torch.zeros_like(logits)
-        for row, token in zip(going, tokens, strict=True):
-            self.answers[row].add(token, self.ends)
-            scores[row, token] = 1
-        return scores
-
-
-def _batch(model: PreTrainedModel, answers: list[_Answer], ends: frozenset[int], cached: bool) -> None:
-    prompts = [answer.prompt.tokens for answer in answers]
-    width = max(map(len, prompts))
-    ids, mask = np.zeros((2, len(prompts), width), np.int64)
-    for row, tokens in enumerate(prompts):
-        ids[row, width - len(tokens) :] = tokens
-        mask[row, width - len(tokens) :] = 1
-    device = model.get_input_embeddings().weight.device
-    # Every setting is ours: the checkpoint's own generation settings would be merged in, so they are put aside.
-    saved, model.generation_config = model.generation_config, GenerationConfig()
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model.generate(
-                input_ids=torch.as_tensor(ids, device=device),
-                attention_mask=torch.as_tensor(mask, device=device),
-                generation_config=GenerationConfig(
-                    do_sample=False,
-                    use_cache=cached,
-                    max_new_tokens=answers[0].prompt.max_tokens,
-                    eos_token_id=sorted(ends) or None,
-                    pad_token_id=min(ends, default=0),
-                ),
-                logits_processor=LogitsProcessorList([_Draw(answers, ends)]),
-            )
-    finally:
-        model.generation_config = saved

@@ -1,4 +1,5 @@
-"""How the forward passes of a model are made: as a token tree where that is exact for it, else as padded batches."""
+"""How the forward passes of a model are made: as a token tree where that is exact for it, else on copies of what texts
+leave behind, else as padded batches."""
 
 import copy
 import inspect
@@ -20,6 +21,9 @@ _NAMES = ("past_key_values", "cache_params", "state")
 #: Most bytes of the states of one pass's rows.
 _COPIES = 2**30
 
+#: Indices of texts, hidden states after their last tokens (texts × hidden) -> the next token of each, None at its end.
+Pick = Callable[[list[int], torch.Tensor], Sequence[int | None]]
+
 
 class States(Tree):
     """A model that takes no tree mask but can go on from what it keeps of a text: a recurrent, hybrid or ALiBi one.
@@ -33,34 +37,77 @@ class States(Tree):
         self.row_tokens = 0
         taken = inspect.signature(type(self.forward.decoder).forward).parameters
         self.name = next((name for name in _NAMES if name in taken), _NAMES[0])
+        self._takes_positions = "position_ids" in taken  # some count from 0 in each pass
 
-    @torch.inference_mode()
     def _forward(self, layout: plan.Layout, cached: Cached, keep: bool) -> tuple[torch.Tensor | None, Any]:
         """As of a tree, with rows that are texts; the states are copies, since a decoder overwrites them."""
         rows, width = layout.ids.shape
         if not width:
             return None, None
-        states = {self.name: copies(cached.state, rows)} if cached.state is not None else {}
+        state = copy.deepcopy(cached.state)
+        if state is not None and rows > 1:
+            state = _chosen(state, [0] * rows)
         ids = torch.as_tensor(layout.ids, device=self.device)
         if width == 1 and not keep:  # some decoders have a short cut for single tokens that mixes up several rows
             ids = torch.nn.functional.pad(ids, (0, 1))
-        output = self.forward.decoder(input_ids=ids, use_cache=keep or bool(states), **states)
+        hidden, state = self._go_on(ids, len(cached.log_probabilities), state, keep)
         self.tokens_fed += layout.fed
-        return output.last_hidden_state[:, :width], getattr(output, self.name) if keep else None
+        return hidden[:, :width], state
+
+    @torch.inference_mode()
+    def _go_on(self, ids: torch.Tensor, first: int, state: Any, keep: bool = True) -> tuple[torch.Tensor, Any]:
+        """Hidden states of ``ids`` (rows × width) after a state of ``first`` tokens, and the state after them."""
+        states = {self.name: state} if state is not None else {}
+        if self._takes_positions:
+            states["position_ids"] = torch.arange(first, first + ids.shape[1], device=self.device).expand(len(ids), -1)
+        output = self.forward.decoder(input_ids=ids, use_cache=keep or state is not None, **states)
+        return output.last_hidden_state, getattr(output, self.name, None) if keep else None
+
+    def write(self, texts: Sequence[np.ndarray], pick: Pick, wide: bool) -> None:
+        """Let ``texts`` go on by the tokens that ``pick`` gives, each until that gives none.
+
+        All have the same length at any time: while the longer are fed, the shorter go on already. So no row is padded,
+        and those that are the same so far share one. Without ``wide`` one token is fed at a time after the first pass.
+        """
+        own = [ids.tolist() for ids in texts]
+        going, row = list(range(len(own))), [0] * len(own)
+        state, at, had = None, 0, 0
+        while going:
+            end = at + 1 if at and not wide else min(len(own[i]) for i in going)
+            if wide:
+                end = min(end, at + max(1, self.memory.token_budget // len(going)))
+                if not at:
+                    end = next((n for n in range(end) if len({own[i][n] for i in going}) > 1), end) or end
+            rows: dict[tuple, int] = {}
+            for i in going:
+                row[i] = rows.setdefault((row[i], *own[i][at:end]), len(rows))
+            before = [key[0] for key in rows]
+            if at and before != list(range(had)):
+                state = _chosen(state, before)
+            ids = torch.as_tensor([key[1:] for key in rows], device=self.device)
+            (hidden, state), had = self._go_on(ids, at, state), len(rows)
+            self.tokens_fed, at = self.tokens_fed + ids.numel(), end
+            asked = [i for i in going if len(own[i]) == at]
+            if asked:
+                picked = pick(asked, hidden[[row[i] for i in asked], -1])
+                for i, token in zip(asked, picked, strict=True):
+                    own[i] += [] if token is None else [token]
+                going = [i for i in going if len(own[i]) > at]
 
     def _most_rows(self, cached: Cached) -> int:
         size = sum(tensor.nbytes for tensor in _tensors(cached.state))
         return max(1, _COPIES // size) if size else super()._most_rows(cached)
 
 
-def copies(state: Any, rows: int) -> Any:
-    """What one text left behind, for each of ``rows`` that go on from it."""
+def _chosen(state: Any, rows: Sequence[int]) -> Any:
+    """What texts left behind, for those of ``rows``, each as often as it stands there. A cache itself is changed."""
+    index = torch.as_tensor(rows)
     if isinstance(state, list):
-        return [tensor.repeat_interleave(rows, 0) for tensor in state]
-    copied = copy.deepcopy(state)
-    if rows > 1:
-        copied.reorder_cache(torch.zeros(rows, dtype=torch.long))
-    return copied
+        return [tensor[index.to(tensor.device)] for tensor in state]
+    # MiniMax's cache reorders its keys and values alone.
+    own = "batch_select_indices" in vars(type(state))
+    (state.batch_select_indices if own else state.reorder_cache)(index)
+    return state
 
 
 def _tensors(state: Any) -> Iterator[torch.Tensor]:
@@ -79,15 +126,13 @@ class Route:
     """The way that is right for a model, and why it is not the tree ('' where it is).
 
     ``tree``: rows are subtrees under a tree mask, prefixes are cached. ``states``: rows are texts, and what a prefix
-    leaves behind is copied to all that go on from it. ``plain``: one padded row for each sequence. ``alone``: no text
-    may be written beside others in a batch of the library's own loop. ``cached``: what that loop keeps of a text can be
-    gone on from.
+    leaves behind is copied to all that go on from it. ``plain``: one padded row for each sequence. Other routes than
+    the tree write texts in ``rows`` side by side, each ``alone``, or ``anew``: all of it is fed for each token.
     """
 
     name: str = "tree"
     reason: str = ""
-    alone: bool = False
-    cached: bool = True
+    writes: str = "rows"
 
 
 TREE = Route()

@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 import torch
-from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel
+from transformers import PreTrainedModel
 
 from biasatlas.engine import masks, plain, plan
 from biasatlas.engine.forward import decoder
 from biasatlas.engine.memory import Memory
-from biasatlas.engine.routes import TREE, Route, tree_of
+from biasatlas.engine.routes import TREE, Route, States, tree_of
 
 #: The largest movement that rounding explains, as a multiple of that under jitter, at a quantile of the tokens: the
 #: experts of a mixture are now and then dealt out otherwise, so the rarest tokens may move further.
@@ -68,9 +68,9 @@ def choose_route(model: PreTrainedModel) -> Route:
             if not fault and name == "tree":
                 return TREE
             if not fault:
-                return Route(name, _joined(reasons), *_writing(model, tokens, plainly, noise))
+                return Route(name, _joined(reasons), _writing(model, tokens, plainly, noise, name))
             reasons.append(f"does not follow {words} ({fault})")
-        return Route("plain", _joined(reasons), *_writing(model, tokens, plainly, noise))
+        return Route("plain", _joined(reasons), _writing(model, tokens, plainly, noise, "plain"))
 
 
 def fault_of_change(model: PreTrainedModel, change: Callable[[], object]) -> str:
@@ -153,9 +153,9 @@ def _noise(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray
 
 
 def _writing(
-    model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray, noise: np.ndarray
-) -> tuple[bool, bool]:
-    """Whether padding on the left, or steps of several rows, move what the library's own loop writes; whether it works.
+    model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray, noise: np.ndarray, name: str
+) -> str:
+    """How texts may be written by a route, as :class:`Route` names it.
 
     The loop is led along the sequences: of the k-th all but some 8 to 12 tokens are given, and 8 more are followed.
     """
@@ -163,39 +163,31 @@ def _writing(
     ends = np.cumsum([len(ids) - 1 for ids in tokens])
     first = [int(end) - len(ids) + begin for end, ids, begin in zip(ends, tokens, given, strict=True)]
     wanted = np.stack([np.arange(at, at + steps) for at in first])
-    width, device = max(given), model.get_input_embeddings().weight.device
-    ids = torch.stack(
-        [
-            torch.as_tensor(np.pad(ids[:n], (width - n, 0)).astype(np.int64))
-            for ids, n in zip(tokens, given, strict=True)
-        ]
-    )
-    mask = torch.stack([(torch.arange(width) >= width - n).long() for n in given])
-    follow = torch.as_tensor(
-        np.stack([ids[n : n + steps] for ids, n in zip(tokens, given, strict=True)]).astype(np.int64)
-    ).to(device)
-    found: list[torch.Tensor] = []
+    states = States(model, Memory(_BUDGET.token_budget))
 
-    def lead(_: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-        token = follow[:, len(found), None]
-        found.append(logits.float().log_softmax(-1).gather(1, token)[:, 0].double().cpu())
-        return torch.zeros_like(logits).scatter_(1, token, 1)
+    def fault_of(rows: int) -> str:
+        found: list[list[float]] = [[] for _ in tokens]
+        for begin in range(0, len(tokens), rows):
 
-    settings = GenerationConfig(do_sample=False, max_new_tokens=steps, pad_token_id=0)
-    saved, model.generation_config = model.generation_config, GenerationConfig()
-    try:
-        model.generate(
-            input_ids=ids.to(device),
-            attention_mask=mask.to(device),
-            generation_config=settings,
-            logits_processor=LogitsProcessorList([lead]),
-        )
-    except Exception:  # of any architecture
-        return True, False
-    finally:
-        model.generation_config = saved
-    moved = np.abs(torch.stack(found, 1).numpy() - plainly[wanted])
-    return bool(_fault(moved, noise[:, wanted], LIMITS)), True
+            def lead(asked: list[int], hidden: torch.Tensor, begin: int = begin) -> list[int | None]:
+                ((_, logits),) = states.logits(hidden)
+                following = []
+                for i, row in zip(asked, logits.log_softmax(-1), strict=True):
+                    own, ids, at = found[begin + i], tokens[begin + i], given[begin + i]
+                    token = int(ids[at + len(own)])
+                    own.append(row[token].item())
+                    following.append(token if len(own) < steps else None)
+                return following
+
+            part = range(begin, min(begin + rows, len(tokens)))
+            states.write([tokens[i][: given[i]] for i in part], lead, name == "states")
+        return _fault(np.abs(np.asarray(found) - plainly[wanted]), noise[:, wanted], LIMITS)
+
+    for writes, rows in (("rows", len(tokens)), ("alone", 1)):
+        with contextlib.suppress(Exception):  # of any architecture
+            if not fault_of(rows):
+                return writes
+    return "anew"
 
 
 @contextlib.contextmanager

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 import torch
 
+from biasatlas.engine import plain
 from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.generate import Prompt, Slots, generate
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory
-from biasatlas.engine.routes import log_likelihoods
+from biasatlas.engine.routes import TREE, Route, States, log_likelihoods
 from biasatlas.engine.sampling import Sampling
 from biasatlas.engine.tree import Tree
 
@@ -44,10 +45,18 @@ def choices():
     return np.concatenate([outcomes for outcomes, _ in found])
 
 
-def texts():
+def texts(route=TREE, budget=64):
     asked = [Prompt(ids, Sampling(), 12, repeat) for ids in prompts() for repeat in range(2)]
-    found, _ = generate(tiny.model(MODEL), asked, [0], Memory(64))
+    found, _ = generate(tiny.model(MODEL), asked, [0], Memory(budget), route)
     return [token for answer, _ in found for token in [*answer, -1]]
+
+
+def texts_in_step():
+    return texts(Route("states"))
+
+
+def texts_anew():
+    return texts(Route("plain", writes="anew"), 512)  # several rows in a pass
 
 
 @pytest.mark.parametrize(
@@ -62,6 +71,9 @@ def texts():
         (texts, Slots, "add", 1),
         (texts, Slots, "add", 3),
         (texts, Slots, "feed", 3),
+        (texts_in_step, States, "_go_on", 2),  # of a prompt, in parts
+        (texts_in_step, States, "_go_on", 9),  # of answers on the way
+        (texts_anew, plain, "_logits", 3),
     ],
 )
 def test_memory_may_run_out_once_anywhere(answer, holder, name, call, monkeypatch, caplog):
@@ -76,5 +88,5 @@ def test_memory_may_run_out_once_anywhere(answer, holder, name, call, monkeypatc
 
     monkeypatch.setattr(holder, name, fails_once)
     found = answer()
-    assert len(calls) > call and "out of memory: going on with passes of at most 32 tokens" in caplog.text
+    assert len(calls) > call and "out of memory: going on with passes of at most" in caplog.text
     assert found == pytest.approx(wanted, abs=1e-4)

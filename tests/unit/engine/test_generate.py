@@ -50,7 +50,18 @@ def test_a_request_gets_the_same_text_in_any_batch(name, sampling):
     shuffled = generate(model, [asked[i] for i in order], ENDS, Memory(40), route)
     assert [shuffled[order.index(i)] for i in range(len(asked))] == together
     assert [generate(model, [one], ENDS, Memory(64), route)[0] for one in asked[:5]] == together[:5]
-    assert generate(model, asked, ENDS, Memory(256), BATCHES) == together
+    for writes in ("rows", "alone", "anew"):
+        assert generate(model, asked, ENDS, Memory(256), Route("plain", "the test asks for it", writes)) == together
+    assert generate(model, asked, ENDS, Memory(256), Route("states")) == together
+
+
+def test_what_texts_share_is_fed_once_and_none_is_padded():
+    trunk = np.arange(2, 42, dtype=np.int32)
+    asked = [Prompt(np.append(trunk, np.full(n, n, np.int32)), WARM, 9, k) for n in (1, 5, 12) for k in range(3)]
+    found, run = engine.generate(tiny.model("bloom"), asked, ENDS, Memory(4096), Route("states"))
+    # Repeats of a prompt part after their first token; the last token of an answer is never fed.
+    least = len(trunk) + 1 + 5 + 12
+    assert least < run["tokens_fed"] <= least + sum(len(tokens) for tokens, _ in found)
 
 
 def test_greedy_is_the_librarys_greedy_and_ignores_the_checkpoints_settings():

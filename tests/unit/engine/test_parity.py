@@ -23,6 +23,8 @@ ROUTES = {
     "modernbert-decoder": "tree",  # a head of several layers
     "bloom": "states",  # ALiBi
     "mamba2": "states",
+    "bamba": "states",  # counts positions from 0 unless they are given
+    "minimax": "states",  # a cache that reorders half of what it keeps
     "qwen3_next": "states",
     "lfm2": "states",
     "llama4_text": "states",  # attention is scaled by a token's place in what is kept
