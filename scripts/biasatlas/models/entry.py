@@ -61,15 +61,24 @@ def _as_thinking(value: Any) -> Any:
     return words.get(value, value) if isinstance(value, str | bool) else value
 
 
-#: What an entry says of thinking; None: nothing is asked for and nothing is cut. A configuration may have a list of
+def turned_off(entry: Any, key: str, fields: dict[str, Any]) -> Any:
+    """``entry`` as it is configured, with the ``fields`` that turn thinking off in its mapping ``key`` where it says
+    `off`: a model that thinks unless it is told not to would think under `none`, too."""
+    if not isinstance(entry, dict) or not (entry.get("thinking") is False or entry.get("thinking") == "off"):
+        return entry
+    own = entry.get(key, {})
+    return entry | {key: own | fields} if isinstance(own, dict) else entry
+
+
+#: What an entry says of thinking; None: it is not asked for and nothing is cut. A configuration may have a list of
 #: several, which stand for as many models (:func:`variants`).
 Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
 
 #: What the field is said to be.
 THINKING = (
-    "How the model thinks first: `none`, `on`, or a mapping with `budget` and `how`. What it thinks is kept beside the "
-    "answer and never read as one; choices are sampled. A list, as `[off, on]`, measures the model under each, side by "
-    "side."
+    "How the model thinks first: `none` (nothing is said of it), `off` (it is told not to), `on`, or a mapping with "
+    "`budget` and `how`. What it thinks is kept beside the answer and never read as one; choices are sampled. A list, "
+    "as `[off, on]`, measures the model under each, side by side."
 )
 
 

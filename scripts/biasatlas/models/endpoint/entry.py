@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError, ValidationInfo, field_validat
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.services import services
-from biasatlas.models.entry import THINKING, Entry, SamplingSettings, Thinks, lacks_setting
+from biasatlas.models.entry import THINKING, Entry, SamplingSettings, Thinks, lacks_setting, turned_off
 from biasatlas.models.interface import Kind
 from biasatlas.stages import field
 from biasatlas.validation import masked, nearest
@@ -295,6 +295,19 @@ class ApiEntry(Entry):
         if name not in known:
             raise ValueError(f"{masked(name)!r} is not allowed{nearest(name, filter(None, known))}")
         return name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _told_not_to_think(cls, entry: Any) -> Any:
+        dialect = entry.get("dialect", "compatible") if isinstance(entry, dict) else None
+        known = services().dialects.get(str(dialect))
+        told = turned_off(entry, "extra_body", (known and known.no_thinking) or {})
+        if known and known.no_thinking is None and told is not entry:
+            raise ValueError(
+                f"thinking: the dialect {dialect} has nothing that turns it off; write `none`, and put what this model "
+                "takes into `extra_body`"
+            )
+        return told
 
     @model_validator(mode="after")
     def _within_dialect(self) -> "ApiEntry":

@@ -18,6 +18,7 @@ from biasatlas.models.entry import (
     fetched,
     is_hub_id,
     lacks_setting,
+    turned_off,
 )
 from biasatlas.models.interface import Kind
 from biasatlas.models.local import VERSION
@@ -113,6 +114,11 @@ class HfEntry(HubEntry):
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _told_not_to_think(cls, entry: Any) -> Any:
+        return turned_off(entry, "template_arguments", {"enable_thinking": False})
 
     @field_validator("template_arguments")
     @classmethod
