@@ -106,7 +106,7 @@ def test_a_check_holds_each_bound_against_its_budget():
     table = pd.DataFrame(
         {"model": ["a", "a", "b"], "currency": "USD", "calls": 5, "cost": [2.0, 3.13, 1.0], "minutes": 1.0}
     ).assign(benchmark=["x", "y", "x"])
-    priced = {"price_input_per_million": 1}
+    priced = {"price_input_per_million": 1, "price_output_per_million": 1}
     models = {"a": entry(budget=5, **priced), "b": entry(**priced)}
     said, kept = check.budgets(table, models, {"a": 0.5, "b": 0.25}.get)
     assert said.splitlines() == [

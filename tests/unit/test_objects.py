@@ -48,7 +48,14 @@ def test_jobs_on_two_machines_pay_for_nothing_twice(tmp_path):
     prompts = [f"{index}" for index in range(30)]
     bucket, frames = MemoryStore(), {}
     with Server(delay_s=0.02) as server:
-        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, price_input_per_million=1e6, budget=1e9)
+        entry = ApiEntry(
+            kind="api",
+            base_url=server.url,
+            model=MODEL,
+            price_input_per_million=1e6,
+            price_output_per_million=0,
+            budget=1e9,
+        )
 
         def job(name):
             endpoint = Endpoint(entry, found=Found())
