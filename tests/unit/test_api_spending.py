@@ -13,8 +13,8 @@ from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.calls import bound
-from biasatlas.models.endpoint.entry import ApiEntry, Found, cost, prices
+from biasatlas.models.endpoint.calls import bound, cost, prices
+from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import same_model
 from biasatlas.models.store import ResponseStore
