@@ -121,15 +121,16 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
         "top_p": asked["top_p"],
         "frequency_penalty": asked["frequency_penalty"] or 0.0,
     }
+    settings = {name: value for name, value in settings.items() if value is not None}
     top_k, penalty = max(asked["top_k"] or 0, 0), asked["repetition_penalty"] or 1.0
     if (top_k and not dialect.top_k) or (penalty != 1.0 and not dialect.repetition_penalty):
         raise Unsupported(f"the endpoint's dialect ({entry.dialect}) has no top-k and no repetition penalty")
-    if settings["temperature"] > dialect.most_temperature:
+    if settings.get("temperature", 0) > dialect.most_temperature:
         raise Unsupported(
             f"the endpoint's dialect ({entry.dialect}) has no temperature above {dialect.most_temperature:g}"
         )
     for name, usual in dialect.lacks.items():
-        if settings.pop(name) != usual:
+        if settings.pop(name, usual) != usual:
             raise Unsupported(f"the endpoint's dialect ({entry.dialect}) has no {name} but {usual:g}")
     if settings.get("temperature") == 0 and dialect.greedy:
         del settings["temperature"]

@@ -225,7 +225,7 @@ class ApiEntry(Entry):
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
-    without: list[Literal["top_k", "repetition_penalty", "frequency_penalty"]] = field(
+    without: list[Literal["temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty"]] = field(
         "answers",
         [],
         description="Settings that the service does not have and that are left out where a protocol asks for them, in "
