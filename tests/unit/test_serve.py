@@ -178,13 +178,18 @@ def test_other_weights_in_a_servers_file_are_another_model(tmp_path, monkeypatch
 
 
 def test_vllm_writes_what_the_engine_writes(tmp_path, monkeypatch):
-    """A model whose heads are as large as its kernels on a CPU need."""
+    """A model whose heads are as large as its kernels on a CPU need, and whose predictions are far from flat."""
     need("vllm")
     monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
     torch.manual_seed(0)
     size = {"vocab_size": tiny.VOCABULARY, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 2}
     config = LlamaConfig(**size, num_attention_heads=4, num_key_value_heads=2, bos_token_id=1, eos_token_id=0)
-    LlamaForCausalLM(config).save_pretrained(tmp_path)
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, 0.2)
+    model.save_pretrained(tmp_path)
     tiny.tokenizer(True).save_pretrained(tmp_path)
     arguments = ["--enforce-eager", "--max-model-len", "256"]
     entry = HfEntry(
@@ -195,6 +200,7 @@ def test_vllm_writes_what_the_engine_writes(tmp_path, monkeypatch):
     served = CausalModel("tiny", loaded, parsers=PARSERS, serving=serving)
     responses, metadata = served.answer(asked)
     assert metadata["serve"]["version"] == serving.version
-    assert list(responses["text"]) == list(CausalModel("tiny", loaded).answer(asked)[0]["text"])
+    texts = CausalModel("tiny", loaded).answer(asked)[0]["text"].str.rstrip("\ufffd")  # vLLM gives no half character
+    assert list(responses["text"]) == list(texts) and texts.str.len().gt(4).all()
     (server,) = served._servers
     server.close()
