@@ -8,6 +8,7 @@ import pandas as pd
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import replies, second_parse
 from biasatlas.benchmarks.shared.estimates import make_table
+from biasatlas.errors import UserError
 from biasatlas.files import (
     read_asked,
     read_parquet,
@@ -30,6 +31,8 @@ with job(snakemake) as this:
         (each["model"], each["name"], each["task"], each["requests"], each["responses"])
         for each in this.given("answers")
     ]
+    if not asked:  # where jobs failed, see biasatlas.workflow.failures
+        raise UserError(f"table outcomes of {this.name} ({this.protocol}): no model has answers; mend what failed")
     by, path = this.step["parse_with"], snakemake.input.second_parse
     said = read_responses(path, "second_parse") if path else None
     rows, unparsed, texts, remarks = [], [], [], []

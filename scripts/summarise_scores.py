@@ -6,6 +6,7 @@ from functools import partial
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
+from biasatlas.errors import UserError
 from biasatlas.files import read_scores, write_table
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.workflow import provenance
@@ -22,6 +23,8 @@ with job(snakemake) as this:
     stops = {model: Stop.read(path) for model, path in this.given("stops").items()}
     spec = registry.spec_view(this.benchmark, "table", table=name)
     of_all = [metric for metric, declared in spec.metrics.items() if declared.whole]
+    if spec.tables[name].tasks and not given.scores:  # where jobs failed, see biasatlas.workflow.failures
+        raise UserError(f"table {name} of {this.name} ({this.protocol}): no model has scores for it; mend what failed")
     bounded = partial(with_missing_answer_bounds, make)
     table = make(given.own) if given.own else in_rounds(bounded, read_scores(given.scores), stops, of_all)
     # What was printed is about the published data, and of models about the authors' protocols.

@@ -58,3 +58,13 @@ def test_a_failure_costs_its_own_rows_until_it_is_repaired(broken):
     assert set(read_csv(folder / TABLES / "scores.csv")["model"]) == {"simulated", "tiny-0"}
     assert "Not complete" not in (folder / "results/report/index.html").read_text()
     assert "Nothing to be done" in snakemake("--dry-run", "--configfile", str(config), folder=folder, root=root).stdout
+
+
+def test_a_table_alone_whose_only_model_failed_ends_in_a_sentence(tmp_path):
+    config = write_config(tmp_path, 1)
+    (tmp_path / "tiny-0/model.safetensors").unlink()
+    wanted = [f"results/tables/twbias/recommended/{table}.csv" for table in ("gender", "outcomes")]
+    run = snakemake(*wanted, "--configfile", str(config), folder=tmp_path)
+    assert run.returncode != 0 and "Traceback" not in run.stdout
+    assert "error: table gender of twbias (recommended): no model has scores for it" in run.stdout
+    assert "table outcomes of twbias (recommended): no model has answers" in run.stdout

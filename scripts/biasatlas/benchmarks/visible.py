@@ -37,7 +37,7 @@ SPEC: Mapping[str, Tree] = {
     "read_predictions": {"tasks": _TASK, "formats": {}},
     "score_responses": {"tasks": {**_TASK, "scores": _ALL}},
     "bias_roles": {"tasks": _TASK, "language": _ALL},
-    "table": {"metrics": {"neutral": _ALL, "whole": _ALL}, "published_under": _ALL},
+    "table": {"metrics": {"neutral": _ALL, "whole": _ALL}, "published_under": _ALL, "tables": {"tasks": _ALL}},
     "figure": {"figures": {"tables": _ALL}},
     "evidence": {"unit": _ALL, "multiverses": _ALL, "headlines": _ALL, "metrics": {"unit": _ALL}},
     "rounds": {"design": _ALL},
