@@ -186,10 +186,10 @@ def hold(url: str) -> None:
     try:
         held = Objects.at(url, Path(), Path("run")).leased(0, waiting, refusal)
         held.__enter__()
-    except UserError as error:
+    except (UserError, ValueError) as error:
         if str(error) == refusal:
             raise
-        log.warning("%s: nothing keeps other runs away: %s", url, error)
+        log.warning("%s: nothing keeps a second run away (%s)", url, _first_line(error).partition(". All answers")[0])
     else:
         atexit.register(held.__exit__, None, None, None)
 
