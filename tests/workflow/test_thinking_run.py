@@ -1,4 +1,4 @@
-"""Models that are measured with and without thinking, side by side: an endpoint and weights, from one entry each."""
+"""Models that are measured with and without thinking in one run: an endpoint and weights, from one entry each."""
 
 import csv
 import json
