@@ -2,7 +2,8 @@
 #   docker build -t bias-atlas .
 #   docker run --rm -v "$PWD:/work" bias-atlas --cores 4
 #   docker run --rm --gpus all -v "$PWD:/work" bias-atlas --cores 8 --resources gpu=1 --configfile my.yaml
-FROM python:3.12-slim-bookworm
+# By digest (Python 3.12.14), as github.com/docker-library/repo-info lists it.
+FROM python:3.12-slim-bookworm@sha256:0f5b26b9518d002b6173fd61daad821fa340635ebfec5bba471013f9ca114579
 
 # git tells the results which commit of the workflow made them.
 RUN apt-get update \

@@ -105,6 +105,15 @@ onstart:
     limit = workflow.scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+    # Snakemake locks the folder that it runs in, and no other knows of that. A run of what is left is within another.
+    where = workflow.storage_settings.default_storage_prefix
+    if where and workflow.is_main_process and not os.environ.get(failures.LEVEL):
+        from biasatlas.models.objects import hold
+
+        try:
+            hold(where)
+        except UserError as error:
+            sys.exit(f"error: {error}")
 
 
 onsuccess:

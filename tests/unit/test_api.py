@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import gc
 import json
 import logging
 import time
@@ -175,7 +176,7 @@ def test_what_an_endpoint_will_not_answer_is_a_row_and_ends_no_job(tmp_path):
     pd.testing.assert_frame_equal(frame, again)
 
 
-def test_a_full_disk_costs_what_was_in_flight_and_no_more(tmp_path, monkeypatch):
+def test_a_full_disk_costs_what_was_in_flight_and_no_more(tmp_path, monkeypatch, caplog):
     """Its job ends with the error that jobs tell in a sentence; once there is room, the rest is asked for."""
     prompts, put, kept = [f"{index}" for index in range(60)], ResponseStore.put, []
 
@@ -189,6 +190,8 @@ def test_a_full_disk_costs_what_was_in_flight_and_no_more(tmp_path, monkeypatch)
         with monkeypatch.context() as patched, pytest.raises(OSError, match="No space left"):
             patched.setattr(ResponseStore, "put", full)
             ask(server, requests_for(prompts), tmp_path / "store", concurrency=4)
+        gc.collect()  # tasks whose errors nobody heard say so now
+        assert [record.getMessage() for record in caplog.records if record.levelname == "ERROR"] == []
         lost = server.calls["/chat/completions"] - 20
         frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
         assert server.calls["/chat/completions"] == 60 + lost and lost <= 4

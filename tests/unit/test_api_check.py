@@ -204,6 +204,8 @@ def test_a_setting_that_a_service_lacks_is_left_out_where_its_entry_says_so():
     body = call_of(row, without).body
     assert (body["temperature"], body["top_p"]) == (0.9, 0.7) and "repetition_penalty" not in body
     assert (without.deviation, ApiEntry(**glm).deviation) == ("asked without repetition_penalty", "")
+    thinker = ApiEntry(**glm | {"dialect": "reasoning"}, without=["temperature", "top_p", "repetition_penalty"])
+    assert set(call_of(row, thinker).body) == {"model", "messages", "max_completion_tokens"}
 
 
 def test_a_slash_at_the_end_is_the_same_endpoint():

@@ -13,8 +13,8 @@ from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.calls import bound
-from biasatlas.models.endpoint.entry import ApiEntry, Found, cost, prices
+from biasatlas.models.endpoint.calls import bound, cost, prices
+from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import same_model
 from biasatlas.models.store import ResponseStore
@@ -106,7 +106,7 @@ def test_a_check_holds_each_bound_against_its_budget():
     table = pd.DataFrame(
         {"model": ["a", "a", "b"], "currency": "USD", "calls": 5, "cost": [2.0, 3.13, 1.0], "minutes": 1.0}
     ).assign(benchmark=["x", "y", "x"])
-    priced = {"price_input_per_million": 1}
+    priced = {"price_input_per_million": 1, "price_output_per_million": 1}
     models = {"a": entry(budget=5, **priced), "b": entry(**priced)}
     said, kept = check.budgets(table, models, {"a": 0.5, "b": 0.25}.get)
     assert said.splitlines() == [

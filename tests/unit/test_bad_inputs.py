@@ -75,6 +75,13 @@ def test_configuration(row, tmp_path, monkeypatch):
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["README.md", path.name])
 
 
+@pytest.mark.parametrize(("value", "fault"), [("[" * 2000 + "]" * 2000, "nested too deeply"), ("9" * 5000, "4300")])
+def test_a_value_beyond_what_python_takes(value, fault, tmp_path):
+    (tmp_path / "mine.yaml").write_text(f"a: {value}\n")
+    with pytest.raises(UserError, match=rf"mine\.yaml: not YAML: .*{fault}.*\. Correct it\."):
+        check_files([tmp_path / "mine.yaml"])
+
+
 def test_no_configuration(tmp_path):
     with pytest.raises(UserError, match=r"mine\.yaml: no such file\. Correct the path\."):
         check_files([tmp_path / "mine.yaml"])

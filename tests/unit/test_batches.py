@@ -186,7 +186,7 @@ def shared_out(monkeypatch, folder, speeds, requests, batch, late=None, dies=Non
     return ideal, written, solved
 
 
-@pytest.mark.parametrize("jobs", [2, 8, 16])
+@pytest.mark.parametrize("jobs", [2, 8, 64])
 def test_equal_jobs_share_the_work_evenly_also_with_a_slow_one(monkeypatch, tmp_path, jobs):
     speeds = [0.7] + [1.0] * (jobs - 1)
     ideal, written, solved = shared_out(monkeypatch, tmp_path, speeds, 320 * jobs, 8)

@@ -139,7 +139,7 @@ def test_message(bad, lines):
 
 def test_a_model_that_thinks_in_several_ways_stands_for_as_many_models():
     """YAML reads `off` and `on` as false and true; the published number is that of the model as it was measured."""
-    endpoint = {"kind": "api", "base_url": "https://h/v1", "model": "x", "published_as": "GPT-4o"}
+    endpoint = {"kind": "api", "base_url": "https://h/v1", "model": "x", "published_as": "GPT-4o", "dialect": "glm"}
     ways = [False, True, {"budget": 9, "how": "tags"}]
     models = {"a": endpoint | {"thinking": ways}, "b": endpoint | {"thinking": "none"}, "c": endpoint}
     loaded = load_config(raw(models=models, benchmarks={"bbq": {"models": ["a", "c"]}}))
@@ -147,10 +147,16 @@ def test_a_model_that_thinks_in_several_ways_stands_for_as_many_models():
         name: entry.thinking and (entry.thinking.budget, entry.thinking.how) for name, entry in loaded.models.items()
     }
     assert thinking == {"a": None, "a-thinking": (4000, "body"), "a-thinking-9": (9, "tags"), "b": None, "c": None}
+    told = {name: entry.extra_body for name, entry in loaded.models.items()}
+    assert told == {name: {} for name in told} | {"a": {"thinking": {"type": "disabled"}}}
     assert loaded.benchmarks["bbq"].models == ["a", "a-thinking", "a-thinking-9", "c"]
     assert [entry.published_as for entry in loaded.models.values()] == ["GPT-4o", None, None, "GPT-4o", "GPT-4o"]
     with pytest.raises(UserError, match=r"models\.a-thinking: another entry's `thinking`"):
         load_config(raw(models={"a": endpoint | {"thinking": ways}, "a-thinking": endpoint}))
+    with pytest.raises(
+        UserError, match=r"models\.a: thinking: the dialect openai has nothing that turns it off; write"
+    ):
+        load_config(raw(models={"a": endpoint | {"thinking": ways, "dialect": "openai"}}))
 
 
 def test_defaults():

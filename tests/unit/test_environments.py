@@ -93,6 +93,16 @@ def test_every_direct_dependency_is_locked():
         assert not name or name.lower() in locked(), name
 
 
+def test_what_is_installed_and_run_is_named_by_its_content():
+    """Every package of the lock by hashes, every action by its commit, the image's base by its digest: a tag can be
+    moved."""
+    blocks = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text())
+    assert [block.split()[0] for block in blocks if block[0] not in "#-" and "--hash=sha256:" not in block] == []
+    actions = re.findall(r"uses: *(\S+)", "".join(path.read_text() for path in (ROOT / ".github").rglob("*.yml")))
+    assert actions and [action for action in actions if not re.search("@[0-9a-f]{40}$", action)] == []
+    assert re.findall("^FROM (?!.*@sha256:[0-9a-f]{64}$).*", (ROOT / "Dockerfile").read_text(), re.M) == []
+
+
 def files_by_environment() -> dict[str, set[Path]]:
     """Environment -> scripts of the rules that name it, and what they import by name."""
     files: dict[str, set[Path]] = {name: set() for name in ENVIRONMENTS}

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from api_server import MODEL, Server, requests_for, said
-from obstore.store import MemoryStore
+from obstore.store import MemoryStore, from_url
 
 from biasatlas.errors import UserError
 from biasatlas.models import objects
@@ -48,7 +48,14 @@ def test_jobs_on_two_machines_pay_for_nothing_twice(tmp_path):
     prompts = [f"{index}" for index in range(30)]
     bucket, frames = MemoryStore(), {}
     with Server(delay_s=0.02) as server:
-        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, price_input_per_million=1e6, budget=1e9)
+        entry = ApiEntry(
+            kind="api",
+            base_url=server.url,
+            model=MODEL,
+            price_input_per_million=1e6,
+            price_output_per_million=0,
+            budget=1e9,
+        )
 
         def job(name):
             endpoint = Endpoint(entry, found=Found())
@@ -86,6 +93,31 @@ def test_a_lease_of_a_dead_holder_is_taken_over_by_one_after_its_time(tmp_path, 
         thread.join()
     assert most == [1] * 4
     assert time.monotonic() - began > 0.3
+
+
+def test_a_second_run_is_refused_while_the_first_lives(monkeypatch, caplog):
+    bucket, ends = MemoryStore(), []
+    monkeypatch.setattr(objects, "from_url", lambda url, **_: bucket if "://" in url else from_url(url))
+    monkeypatch.setattr(objects.atexit, "register", lambda end, *given: ends.append(lambda: end(*given)))
+    monkeypatch.setattr(objects, "_POLL_S", 0.01)
+    monkeypatch.setattr(objects, "RENEW_S", 0.02)
+    monkeypatch.setattr(objects, "SPARE_S", 0.5)
+    objects.hold("s3://bucket/run")
+    with pytest.raises(
+        UserError, match=r"^s3://bucket/run: another run works there\. Wait until it has ended, or give"
+    ):
+        objects.hold("s3://bucket/run")
+    ends.pop()()
+    began = time.monotonic()
+    objects.hold("s3://bucket/run")  # it gave it up
+    assert time.monotonic() - began < 0.4
+    ends.pop()()
+    Objects(bucket, None)._acquire(0.5)  # and one that was killed did not
+    objects.hold("s3://bucket/run")
+    ends.pop()()
+    assert time.monotonic() - began > 0.5 and "looking for 0.5 s whether a run that began there" in caplog.text
+    objects.hold("a/folder")
+    assert "a/folder: nothing keeps a second run away" in caplog.text and not ends
 
 
 def test_who_lost_the_lease_sends_nothing_more(tmp_path):

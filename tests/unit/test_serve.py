@@ -9,8 +9,11 @@ import time
 
 import pandas as pd
 import pytest
+import torch
 from conftest import ROOT, python
 from engine import tiny
+from needs import need
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
@@ -172,3 +175,32 @@ def test_other_weights_in_a_servers_file_are_another_model(tmp_path, monkeypatch
         weights.write_text(content)
         identities.append(serve.Serving.of(entry, tmp_path, 0, tmp_path / "log").identity)
     assert identities[0] != identities[1] and entry.serve_files == [str(weights)]
+
+
+def test_vllm_writes_what_the_engine_writes(tmp_path, monkeypatch):
+    """A model whose heads are as large as its kernels on a CPU need, and whose predictions are far from flat."""
+    need("vllm")
+    monkeypatch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")
+    torch.manual_seed(0)
+    size = {"vocab_size": tiny.VOCABULARY, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 2}
+    config = LlamaConfig(**size, num_attention_heads=4, num_key_value_heads=2, bos_token_id=1, eos_token_id=0)
+    model = LlamaForCausalLM(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.normal_(0, 0.2)
+    model.save_pretrained(tmp_path)
+    tiny.tokenizer(True).save_pretrained(tmp_path)
+    arguments = ["--enforce-eager", "--max-model-len", "256"]
+    entry = HfEntry(
+        kind="hf", source=str(tmp_path), size_billion=1, dtype="float32", serve="vllm", serve_arguments=arguments
+    )
+    serving, loaded = serve.Serving.of(entry, tmp_path, 0, tmp_path / "server.log"), load(str(tmp_path))
+    asked = requests(temperature=0.0, repeats=1)
+    served = CausalModel("tiny", loaded, parsers=PARSERS, serving=serving)
+    responses, metadata = served.answer(asked)
+    assert metadata["serve"]["version"] == serving.version
+    texts = CausalModel("tiny", loaded).answer(asked)[0]["text"].str.rstrip("\ufffd")  # vLLM gives no half character
+    assert list(responses["text"]) == list(texts) and texts.str.len().gt(4).all()
+    (server,) = served._servers
+    server.close()

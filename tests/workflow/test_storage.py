@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from api_server import MODEL, Server
-from conftest import ROOT, copy_workflow, planned_rules, snakemake
+from conftest import ROOT, copy_workflow, snakemake, start_snakemake
 from needs import need
 from pods import Cluster
 from small_run import KNOWN
@@ -44,16 +44,27 @@ def test_a_run_in_a_bucket_is_finished_there(bucket, tmp_path):
     storage = ["--default-storage-provider", "s3", "--default-storage-prefix", "s3://atlas/run"]
     storage += ["--storage-s3-endpoint-url", bucket.meta.client.meta.endpoint_url]
 
-    def run(*arguments):
-        done = snakemake(*arguments, *storage, "--configfile", str(tmp_path / "config.json"), folder=tmp_path)
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+    def objects():
+        return {item.key for item in bucket.objects.all()}
 
-    run()
-    objects = {item.key for item in bucket.objects.all()}
-    assert "run/results/report/index.html" in objects
+    # A second controller, in a folder of its own, is refused while the first is at work.
+    arguments = [*storage, "--configfile", str(tmp_path / "config.json")]
+    other = tmp_path / "other"
+    other.mkdir()
+    with (tmp_path / "output").open("w+b") as output:
+        first = start_snakemake(*arguments, folder=tmp_path, output=output, forks=True)
+        while "run/run/lease" not in objects() and first.exitcode is None:
+            time.sleep(0.2)
+        second = snakemake(*arguments, folder=other)
+        assert first.exitcode is None
+        assert (second.returncode, second.stdout.count("Traceback")) == (1, 0)
+        assert "error: s3://atlas/run: another run works there. Wait until it has ended" in second.stdout
+        first.join()
+        assert first.exitcode == 0, (tmp_path / "output").read_text()
+    assert "run/results/report/index.html" in objects()
     assert not (tmp_path / "results/report").exists()
-    assert "Nothing to be done" in run("--dry-run")
+    again = snakemake("--dry-run", *arguments, folder=other)
+    assert again.returncode == 0 and "Nothing to be done" in again.stdout, again.stdout
 
 
 def start(folder, url, prompts, **settings):
@@ -145,12 +156,8 @@ def test_a_run_in_pods_is_finished_in_the_bucket(bucket, tmp_path, monkeypatch):
         run = {"data": "sample", "tasks": ["pair_choice"]}
         config = {"results": "results", "models": {"endpoint": endpoint}, "benchmarks": {"crows_pairs": run}}
         (root / "mine.json").write_text(json.dumps(config | {"store": "s3://atlas/store"}))
-        pods = in_pods(root, cluster, "POD_KEY", "--configfile", "mine.json", "--omit-from", "write_report")
+        pods = in_pods(root, cluster, "POD_KEY", "--configfile", "mine.json")
         assert len(server.answered) == server.calls["/chat/completions"] == 168
-    # The plugin remembers that there was no folder, and sees none that a pod made: the report's is made here.
-    storage = ["--default-storage-provider", "s3", "--default-storage-prefix", "s3://atlas/run"]
-    done = snakemake(*storage, "--configfile", "mine.json", folder=root, root=root, cwd=root)
-    assert done.returncode == 0 and planned_rules(done.stdout) == {"write_report", "all"}, done.stdout
     assert "run/results/report/index.html" in {item.key for item in bucket.objects.all()}
     for pod, text in pods:
         (container,) = pod["containers"]

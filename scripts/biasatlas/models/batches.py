@@ -76,7 +76,8 @@ def answer_batches(
     with _claims(shared, keys) as claim:
         if store:
             store.refresh()
-        progress = Progress("requests", sum(len(missing_of(batch)) for batch in turns))
+        left = [(batch, len(missing_of(batch))) for batch in turns]
+        progress = Progress("requests", sum(count for _, count in left))
         for batch, missing, prepared in _in_turn(turns, len(own), missing_of, prepare, claim):
             names = {request_ids[i]: keys[i] for i in missing}
             new: dict[str, dict] = {}
@@ -93,7 +94,8 @@ def answer_batches(
                 if store:
                     store.put({key: value for key, value in new.items() if key not in store})
             if shared:
-                progress.reach(progress.total - sum(len(missing_of(other)) for other in turns))
+                left = [(other, count) for other, count in left if any(keys[i] not in shared for i in other)]
+                progress.reach(progress.total - sum(count for _, count in left))
             if batch in own:
                 stored = {i: value for i in batch if store and (value := store.read(keys[i]))}
                 answers.append(_table(stored | {i: new[keys[i]] for i in missing}))

@@ -22,11 +22,18 @@ class Template(StagedModel):
     prompt: str = field("answers", description="Text before the answer; `{user}` stands for the user's message.")
     empty: str = field("answers", description="The same where the user's message is empty.")
 
+    @model_validator(mode="after")
+    def _shows_the_message(self) -> "Template":
+        """Refuse one that a message would not stand in once."""
+        if self.prompt.count("{user}") != 1 or "{user}" in self.empty:
+            raise ValueError("`prompt` needs {user} once, where the message stands, and `empty` has none")
+        return self
+
 
 class SamplingSettings(StagedModel):
     """Sampling settings of a model, for protocols that leave them to it."""
 
-    temperature: float = field("answers", ge=0, description="Temperature; 0 is greedy.")
+    temperature: float = field("answers", ge=0, le=100, description="Temperature; 0 is greedy.")
     top_p: float = field(
         "answers",
         1.0,
@@ -37,7 +44,7 @@ class SamplingSettings(StagedModel):
     )
     top_k: int = field("answers", 0, ge=0, description="Top-k: sample from the k most likely tokens; 0 disables.")
     repetition_penalty: float = field(
-        "answers", 1.0, gt=0, description="Repetition penalty on tokens that have occurred; 1 disables."
+        "answers", 1.0, gt=0, le=100, description="Repetition penalty on tokens that have occurred; 1 disables."
     )
 
 
@@ -61,15 +68,33 @@ def _as_thinking(value: Any) -> Any:
     return words.get(value, value) if isinstance(value, str | bool) else value
 
 
-#: What an entry says of thinking; None: nothing is asked for and nothing is cut. A configuration may have a list of
+def turned_off(entry: Any, key: str, fields: dict[str, Any]) -> Any:
+    """``entry`` as it is configured, with the ``fields`` that turn thinking off in its mapping ``key`` where it says
+    `off`: a model that thinks unless it is told not to would think under `none`, too."""
+    if not isinstance(entry, dict) or not (entry.get("thinking") is False or entry.get("thinking") == "off"):
+        return entry
+    own = entry.get(key, {})
+    if not isinstance(own, dict):
+        return entry
+    refuse_both(key, own, fields)
+    return entry | {key: own | fields}
+
+
+def refuse_both(key: str, own: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+    """Raise ValueError where an entry's ``own`` mapping ``key`` says what the ``fields`` of `thinking` say."""
+    for name in own.keys() & fields.keys():
+        raise ValueError(f"{key}: {name!r} is what `thinking` sets; leave one of them out")
+
+
+#: What an entry says of thinking; None: it is not asked for and nothing is cut. A configuration may have a list of
 #: several, which stand for as many models (:func:`variants`).
 Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
 
 #: What the field is said to be.
 THINKING = (
-    "How the model thinks first: `none`, `on`, or a mapping with `budget` and `how`. What it thinks is kept beside the "
-    "answer and never read as one; choices are sampled. A list, as `[off, on]`, measures the model under each, side by "
-    "side."
+    "How the model thinks first: `none` (nothing is said of it), `off` (it is told not to), `on`, or a mapping with "
+    "`budget` and `how`. What it thinks is kept beside the answer and never read as one; choices are sampled. A list, "
+    "as `[off, on]`, measures the model under each, side by side."
 )
 
 

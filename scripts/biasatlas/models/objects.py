@@ -6,6 +6,7 @@ may ask an endpoint: an object that is made, renewed and taken over on condition
 are compared: a lease is given up when it has stayed as it is for longer than its holder would go on by its own clock.
 """
 
+import atexit
 import contextlib
 import logging
 import os
@@ -32,6 +33,9 @@ RENEW_S, SPARE_S, MARGIN_S = 10.0, 60.0, 15.0
 _POLL_S = 2.0
 _LEASE = "lease"
 _AT_ONCE = 16
+
+#: What is said where a lease is waited for.
+_WAITING = "waiting: another job asks this model, and what it asks is not asked twice"
 
 _Mode = Any  # of a put: "create", "overwrite", or the version that it is to replace
 
@@ -94,14 +98,15 @@ class Objects:
             self._put[name] = content
 
     @contextlib.contextmanager
-    def leased(self, longest_s: float) -> Iterator[None]:
+    def leased(self, longest_s: float, waiting: str = _WAITING, refusal: str = "") -> Iterator[None]:
         """Inside the block no other job asks; waits for that. A call takes ``longest_s`` at most.
 
-        A holder that died is waited for as long as its lease lasts; one that ended gave it up.
+        A holder that died is waited for as long as its lease lasts; one that ended gave it up. With a ``refusal`` one
+        that lives is not waited for: raises UserError with it.
         """
         length_s = longest_s + SPARE_S
         with _reached():
-            version = self._acquire(length_s)
+            version = self._acquire(length_s, waiting, refusal)
         ended = threading.Event()
         renewing = threading.Thread(target=self._renew, args=(version, length_s, ended), daemon=True)
         renewing.start()
@@ -115,17 +120,20 @@ class Objects:
         """Whether a call that takes ``longest_s`` at most ends while the lease is surely ours."""
         return time.monotonic() < self._until - longest_s - MARGIN_S
 
-    def _acquire(self, length_s: float) -> _Mode:
+    def _acquire(self, length_s: float, waiting: str = _WAITING, refusal: str = "") -> _Mode:
         """The version of the lease once it is ours."""
         seen, since, said = b"", 0.0, False
         while True:
             began = time.monotonic()
             content, version = self._read_with_mode()
+            lasts_s = float(content.split()[0]) if content else 0.0
             if content != seen:
+                if refusal and seen and lasts_s:
+                    raise UserError(refusal)
                 seen, since = content, began
-            if content and began - since < float(content.split()[0]):
+            if began - since < lasts_s:
                 if not said:
-                    log.info("waiting: another job asks this model, and what it asks is not asked twice")
+                    log.log(logging.WARNING if refusal else logging.INFO, waiting)
                     said = True
                 time.sleep(_POLL_S)
                 continue
@@ -166,6 +174,24 @@ class Objects:
         except (AlreadyExistsError, PreconditionError):
             there, version = self._read_with_mode()  # ours, where the first attempt was heard and its answer lost
             return version if there == content else None
+
+
+def hold(url: str) -> None:
+    """Say until this process ends that it makes what lies at ``url``; raises UserError where another one does.
+
+    Where that cannot be said, as without keys in the environment, this warns and goes on.
+    """
+    refusal = f"{url}: another run works there. Wait until it has ended, or give this one a prefix of its own."
+    waiting = f"{url}: looking for {SPARE_S:g} s whether a run that began there is still alive"
+    try:
+        held = Objects.at(url, Path(), Path("run")).leased(0, waiting, refusal)
+        held.__enter__()
+    except (UserError, ValueError) as error:
+        if str(error) == refusal:
+            raise
+        log.warning("%s: nothing keeps a second run away (%s)", url, _first_line(error).partition(". All answers")[0])
+    else:
+        atexit.register(held.__exit__, None, None, None)
 
 
 def _version(meta: Any) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """Whether a valid configuration can be carried out where it is: its paths, and something to measure in each
 benchmark."""
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,11 +79,17 @@ def _unkept(config: Config) -> Iterator[str]:
 
 def _missing_files(config: Config) -> Iterator[str]:
     for name, run in config.benchmarks.items():
-        if run.folder and not selection.user_file_names(config, name):
+        if run.folder and Path(run.folder).resolve() in Path.cwd().parents:
+            yield f"benchmarks.{name}.data: {run.folder!r} holds the working folder; name a folder of data alone"
+        elif run.folder and not selection.user_file_names(config, name):
             fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder in {Path.cwd()}"
             page = run.benchmark if "/" in run.benchmark else f"docs/{run.benchmark}.md"
             yield f"benchmarks.{name}.data: {run.folder!r} {fault}; {page} says which files it needs"
     for name, entry in config.models.items():
+        arguments = getattr(entry, "serve_arguments", [])
+        for flag, path in itertools.pairwise(arguments):
+            if flag in ("-m", "--model") and not Path(path).is_file():
+                yield f"models.{name}.serve_arguments: {path!r} is no file in {Path.cwd()}; correct the path"
         if isinstance(entry, ReleasedEntry) and entry.path and not entry.files:
             yield f"models.{name}.path: {entry.path!r} is no file in {Path.cwd()}; correct the path"
     files = {

@@ -23,9 +23,9 @@ from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint import batch, send
-from biasatlas.models.endpoint.calls import Call, Unsupported, planned_call, sampling
+from biasatlas.models.endpoint.calls import Call, Unsupported, cost, planned_call, prices, sampling
 from biasatlas.models.endpoint.capability_check import check
-from biasatlas.models.endpoint.entry import ApiEntry, Found, cost, prices, read_found
+from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
 from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
 from biasatlas.models.endpoint.spending import Budget, Job, recount, same_model
 from biasatlas.models.interface import ModelContext

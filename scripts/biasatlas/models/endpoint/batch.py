@@ -20,8 +20,8 @@ from openai.types import Batch
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
-from biasatlas.models.endpoint.calls import PATHS, Call, Wants
-from biasatlas.models.endpoint.entry import ApiEntry, cost, service_of
+from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost
+from biasatlas.models.endpoint.entry import ApiEntry, service_of
 from biasatlas.models.endpoint.outcomes import Outcome, outcome
 from biasatlas.models.endpoint.spending import Job
 from biasatlas.models.endpoint.transport import (

@@ -5,13 +5,15 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, cast
 
 import numpy as np
 import pandas as pd
 
+from biasatlas.errors import UserError
 from biasatlas.models.endpoint import ASKED
-from biasatlas.models.endpoint.entry import ApiEntry, Found, cost
+from biasatlas.models.endpoint.entry import ApiEntry, Found
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling
@@ -119,15 +121,16 @@ def _chat_body(asked: dict, entry: ApiEntry) -> dict:
         "top_p": asked["top_p"],
         "frequency_penalty": asked["frequency_penalty"] or 0.0,
     }
+    settings = {name: value for name, value in settings.items() if value is not None}
     top_k, penalty = max(asked["top_k"] or 0, 0), asked["repetition_penalty"] or 1.0
     if (top_k and not dialect.top_k) or (penalty != 1.0 and not dialect.repetition_penalty):
         raise Unsupported(f"the endpoint's dialect ({entry.dialect}) has no top-k and no repetition penalty")
-    if settings["temperature"] > dialect.most_temperature:
+    if settings.get("temperature", 0) > dialect.most_temperature:
         raise Unsupported(
             f"the endpoint's dialect ({entry.dialect}) has no temperature above {dialect.most_temperature:g}"
         )
     for name, usual in dialect.lacks.items():
-        if settings.pop(name) != usual:
+        if settings.pop(name, usual) != usual:
             raise Unsupported(f"the endpoint's dialect ({entry.dialect}) has no {name} but {usual:g}")
     if settings.get("temperature") == 0 and dialect.greedy:
         del settings["temperature"]
@@ -228,3 +231,38 @@ def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> d
         "currency": entry.currency,
         "minutes": minutes,
     }
+
+
+def prices(entry: ApiEntry) -> tuple[float, float]:
+    """The prices of a million tokens of prompt and of completion, in the entry's currency; 0 where it names none.
+
+    Raises UserError for `prices: known` where the package is not installed, or knows no price of the model.
+    """
+    if entry.prices == "known":
+        return _known(entry.model, entry.base_url)
+    return entry.price_input_per_million, entry.price_output_per_million
+
+
+@cache
+def _known(model: str, base_url: str) -> tuple[float, float]:
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:
+        raise UserError(
+            f"prices: known: the package that knows the price of {model} is not installed. Run `pip install "
+            "genai-prices`, or give `price_input_per_million` and `price_output_per_million`."
+        ) from None
+    try:
+        found = calc_price(Usage(input_tokens=1000, output_tokens=1000), model, provider_api_url=base_url)
+    except LookupError:
+        raise UserError(
+            f"prices: known: genai-prices knows no price of {model} at {base_url}. Give `price_input_per_million` and "
+            "`price_output_per_million` (in `currency`)."
+        ) from None
+    return 1000 * float(found.input_price), 1000 * float(found.output_price)
+
+
+def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> float:
+    """The price of so many tokens, in the entry's currency."""
+    for_input, for_output = prices(entry)
+    return (prompt_tokens * for_input + completion_tokens * for_output) / 1_000_000

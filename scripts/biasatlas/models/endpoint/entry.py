@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
@@ -15,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError, ValidationInfo, field_validat
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import VERSION
 from biasatlas.models.endpoint.services import services
-from biasatlas.models.entry import THINKING, Entry, SamplingSettings, Thinks, lacks_setting
+from biasatlas.models.entry import THINKING, Entry, SamplingSettings, Thinks, lacks_setting, refuse_both, turned_off
 from biasatlas.models.interface import Kind
 from biasatlas.stages import field
 from biasatlas.validation import masked, nearest
@@ -29,25 +28,26 @@ _NOT_EXTRA = {
     **dict.fromkeys(("model", "models"), "the key `model` says it"),
     **dict.fromkeys(
         (
-            "messages",
-            "prompt",
-            "input",
-            "suffix",
-            "stop",
-            "tools",
-            "functions",
-            "tool_choice",
-            "plugins",
-            "web_search_options",
+            *("messages", "prompt", "input", "suffix", "stop", "stop_token_ids", "bad_words"),
+            *("tools", "functions", "tool_choice", "plugins", "web_search_options"),
         ),
         "the request says it",
     ),
+    **dict.fromkeys(("truncate_prompt_tokens", "transforms"), "prompts are sent whole"),
     **dict.fromkeys(("stream", "stream_options", "background", "store"), "replies are read whole, as they come"),
+    **dict.fromkeys(
+        (
+            *("response_format", "structured_outputs", "grammar", "json_schema"),
+            *("guided_choice", "guided_json", "guided_regex", "guided_grammar"),
+        ),
+        "a model that may only say what is read cannot refuse",
+    ),
     **dict.fromkeys(("n", "best_of", "n_cmpl", "num_choices"), "the key `n`, and the protocol's repeats, say it"),
     **dict.fromkeys(
         (
             *("temperature", "top_p", "top_k", "min_p", "seed", "random_seed"),
             *("frequency_penalty", "presence_penalty", "repetition_penalty", "repeat_penalty", "logit_bias"),
+            *("ignore_eos", "use_beam_search", "length_penalty"),
         ),
         "the protocol says it, or the model's `sampling`",
     ),
@@ -65,7 +65,9 @@ _NOT_EXTRA = {
 #: Headers that every call has, in lower case.
 _OWN_HEADERS = {
     *("connection", "accept-encoding", "accept", "content-type", "content-length", "content-encoding", "host"),
-    *("transfer-encoding", "te", "upgrade", "proxy-connection", "expect", "user-agent"),
+    *("transfer-encoding", "te", "upgrade", "proxy-connection", "expect", "user-agent", "trailer", "keep-alive"),
+    *("range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "prefer"),
+    *("x-http-method", "x-http-method-override", "x-method-override"),
 }
 
 
@@ -157,7 +159,7 @@ class ApiEntry(Entry):
     requests_per_minute: float | None = field(
         "nothing",
         None,
-        gt=0,
+        ge=0.01,
         description="The endpoint's limit in requests per minute, over all jobs of a user; empty: none.",
     )
     tokens_per_minute: float | None = field(
@@ -175,7 +177,11 @@ class ApiEntry(Entry):
         description="The most requests in flight at the endpoint at once, over all jobs of a user.",
     )
     timeout_s: float = field(
-        "nothing", 120, gt=0, description="The longest that one request may take, in seconds, its whole body included."
+        "nothing",
+        120,
+        gt=0,
+        le=86_400,
+        description="The longest that one request may take, in seconds, its whole body included.",
     )
     attempts: int = field(
         "nothing", 10, ge=1, le=100, description="How often a request is sent before it is recorded as failed."
@@ -194,10 +200,11 @@ class ApiEntry(Entry):
         "nothing",
         0,
         ge=0,
+        le=1_000_000,
         description="Price of a million prompt tokens, in `currency` (with `batch`, the batch price).",
     )
     price_output_per_million: float = field(
-        "nothing", 0, ge=0, description="Price of a million completion tokens, in `currency`."
+        "nothing", 0, ge=0, le=1_000_000, description="Price of a million completion tokens, in `currency`."
     )
     currency: str = field(
         "nothing", "USD", pattern="^[A-Z]{3}$", description="Currency of prices and budget (ISO 4217)."
@@ -218,7 +225,7 @@ class ApiEntry(Entry):
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
-    without: list[Literal["top_k", "repetition_penalty", "frequency_penalty"]] = field(
+    without: list[Literal["temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty"]] = field(
         "answers",
         [],
         description="Settings that the service lacks. If a protocol asks for one, the request is sent without it, and "
@@ -247,9 +254,11 @@ class ApiEntry(Entry):
             is_url = bool(parts.hostname) and parts.port != 0
         except ValueError:
             is_url = False
-        if not is_url or "#" in url:
+        host = r"(\[[0-9a-f:.]+\]|[\w-]+(\.[\w-]+)*\.?)"
+        if not is_url or not re.fullmatch(rf"https?://{host}(:\d+)?(/[\w.~:+=,/-]*)?", url, re.ASCII) or "/.." in url:
             raise ValueError(
-                "is no URL of an endpoint: it needs a host, perhaps a port (1 to 65535), and a path, as https://host/v1"
+                "is no URL of an endpoint: it needs a host, perhaps a port (1 to 65535), and a path, as "
+                "https://host/v1, all of it written out in ASCII"
             )
         return url.rstrip("/")
 
@@ -261,11 +270,13 @@ class ApiEntry(Entry):
             if name.lower() in _NOT_EXTRA:
                 raise ValueError(f"{name!r} may not stand here: {_NOT_EXTRA[name.lower()]}")
         try:
-            json.dumps(body, allow_nan=False)
+            text = json.dumps(body, allow_nan=False)
         except (TypeError, ValueError):
             raise ValueError(
                 "holds a value that JSON has not: a date, a not-a-number or an infinity; put it in quotes"
             ) from None
+        if "" in body or masked(text) != text:
+            raise ValueError("holds a field without a name, or what looks like a key; a key has `key_env`")
         return body
 
     @field_validator("extra_headers")
@@ -296,10 +307,25 @@ class ApiEntry(Entry):
             raise ValueError(f"{masked(name)!r} is not allowed{nearest(name, filter(None, known))}")
         return name
 
+    @model_validator(mode="before")
+    @classmethod
+    def _told_not_to_think(cls, entry: Any) -> Any:
+        dialect = entry.get("dialect", "compatible") if isinstance(entry, dict) else None
+        known = services().dialects.get(str(dialect))
+        told = turned_off(entry, "extra_body", (known and known.no_thinking) or {})
+        if known and known.no_thinking is None and told is not entry:
+            raise ValueError(
+                f"thinking: the dialect {dialect} has nothing that turns it off; write `none`, and put what this model "
+                "takes into `extra_body`"
+            )
+        return told
+
     @model_validator(mode="after")
     def _within_dialect(self) -> "ApiEntry":
         """Refuse what the dialect never has."""
         dialect = services().dialects[self.dialect]
+        if self.thinking and self.thinking.how == "body":
+            refuse_both("extra_body", self.extra_body, dialect.thinking)
         if self.top_logprobs > dialect.most_top_logprobs:
             raise ValueError(
                 f"top_logprobs: {self.top_logprobs}, and the dialect {self.dialect} has at most "
@@ -317,6 +343,9 @@ class ApiEntry(Entry):
                 "budget: nothing would count against it: give price_input_per_million and price_output_per_million, "
                 "or `prices: known`"
             )
+        given = {"price_input_per_million", "price_output_per_million"} & self.model_fields_set
+        if self.budget is not None and len(given) == 1:
+            raise ValueError(f"budget: {given.pop()} alone is given; give both prices, since both are paid")
         if self.prices and (self.price_input_per_million or self.price_output_per_million):
             raise ValueError(f"prices: {self.prices}, and prices are given, too; keep one of them")
         if self.prices == "known" and self.currency != "USD":
@@ -334,6 +363,14 @@ class ApiEntry(Entry):
                 "`insecure: true` where nobody else is on the way"
             )
         return self
+
+    @field_validator("model", "extra_headers")
+    @classmethod
+    def _written_out(cls, value: str | dict[str, str]) -> str | dict[str, str]:
+        """Refuse what a shell would fill in."""
+        if "${" in str(value):
+            raise ValueError(f"{masked(str(value))!r}: no variable is filled in here; write out what it stands for")
+        return value
 
     @field_validator("key_env")
     @classmethod
@@ -409,38 +446,3 @@ KIND = Kind(
     shared_store=True,
     calls_api=True,
 )
-
-
-def prices(entry: ApiEntry) -> tuple[float, float]:
-    """The prices of a million tokens of prompt and of completion, in the entry's currency; 0 where it names none.
-
-    Raises UserError for `prices: known` where the package is not installed, or knows no price of the model.
-    """
-    if entry.prices == "known":
-        return _known(entry.model, entry.base_url)
-    return entry.price_input_per_million, entry.price_output_per_million
-
-
-@cache
-def _known(model: str, base_url: str) -> tuple[float, float]:
-    try:
-        from genai_prices import Usage, calc_price
-    except ImportError:
-        raise UserError(
-            f"prices: known: the package that knows the price of {model} is not installed. Run `pip install "
-            "genai-prices`, or give `price_input_per_million` and `price_output_per_million`."
-        ) from None
-    try:
-        found = calc_price(Usage(input_tokens=1000, output_tokens=1000), model, provider_api_url=base_url)
-    except LookupError:
-        raise UserError(
-            f"prices: known: genai-prices knows no price of {model} at {base_url}. Give `price_input_per_million` and "
-            "`price_output_per_million` (in `currency`)."
-        ) from None
-    return 1000 * float(found.input_price), 1000 * float(found.output_price)
-
-
-def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> float:
-    """The price of so many tokens, in the entry's currency."""
-    for_input, for_output = prices(entry)
-    return (prompt_tokens * for_input + completion_tokens * for_output) / 1_000_000

@@ -13,8 +13,8 @@ import httpx2
 import openai
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import PATHS, Call
-from biasatlas.models.endpoint.entry import Found, cost, service_of
+from biasatlas.models.endpoint.calls import PATHS, Call, cost
+from biasatlas.models.endpoint.entry import Found, service_of
 from biasatlas.models.endpoint.outcomes import Outcome, outcome
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Job, Limits

@@ -73,7 +73,8 @@ class Dialect(_Strict):
 
     What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
     ``greedy`` is sent, in place of a temperature of 0, by those that take none; ``thinking`` is what asks for it, with
-    "{budget}" for the number of its tokens. ``most_top_logprobs`` and ``most_answers``
+    "{budget}" for the number of its tokens, and ``no_thinking`` what turns it off (None: nothing that is known does).
+    ``most_top_logprobs`` and ``most_answers``
     (the parameter `n`) are what it takes in one call; it may have no ``batch``.
     """
 
@@ -87,6 +88,7 @@ class Dialect(_Strict):
     most_temperature: float = 2.0
     greedy: dict[str, Any] = {}
     thinking: dict[str, Any] = {}
+    no_thinking: dict[str, Any] | None = None
     most_top_logprobs: int = 1000
     most_answers: int = 128
     batch: bool = True

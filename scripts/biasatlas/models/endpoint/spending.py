@@ -26,8 +26,8 @@ from pathlib import Path
 
 from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.claims import Journal
-from biasatlas.models.endpoint.calls import HEADROOM
-from biasatlas.models.endpoint.entry import ApiEntry, cost
+from biasatlas.models.endpoint.calls import HEADROOM, cost
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.outcomes import Outcome
 from biasatlas.models.endpoint.replies import stored
 from biasatlas.models.endpoint.transport import redact_key, shown

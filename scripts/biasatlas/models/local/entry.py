@@ -18,6 +18,8 @@ from biasatlas.models.entry import (
     fetched,
     is_hub_id,
     lacks_setting,
+    refuse_both,
+    turned_off,
 )
 from biasatlas.models.interface import Kind
 from biasatlas.models.local import VERSION
@@ -34,7 +36,10 @@ _RENDERING = {
 }
 
 #: Arguments of a server that say where it is, and what it serves.
-_SERVED = {"--host", "--port", "--served-model-name", "--alias", "--dtype", "--model-path", "--api-key", "--root-path"}
+_SERVED = {
+    *("--host", "--port", "--served-model-name", "--alias", "--dtype", "--model-path", "--api-key", "--root-path"),
+    *("--revision", "--tokenizer", "--tokenizer-path", "--tokenizer-revision", "--trust-remote-code", ""),
+}
 
 
 class HfEntry(HubEntry):
@@ -114,6 +119,11 @@ class HfEntry(HubEntry):
         "answers", {}, description="Sampling settings, by the name protocols use."
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _told_not_to_think(cls, entry: Any) -> Any:
+        return turned_off(entry, "template_arguments", {"enable_thinking": False})
+
     @field_validator("template_arguments")
     @classmethod
     def _not_ours(cls, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -134,7 +144,8 @@ class HfEntry(HubEntry):
         if self.serve_arguments and not self.serve:
             raise ValueError("serve_arguments: there is no `serve` that takes them; add it, or leave them out")
         for argument in self.serve_arguments:
-            if argument.partition("=")[0] in _SERVED:
+            flag = argument.partition("=")[0]
+            if flag in _SERVED or (flag == "--model" and self.serve != "llama.cpp"):
                 raise ValueError(f"serve_arguments: {argument!r} is set by the workflow; leave it out")
         if self.serve and self.adapter:
             raise ValueError("serve: a server does not get the `adapter`; leave one of them out")
@@ -142,6 +153,13 @@ class HfEntry(HubEntry):
             raise ValueError(
                 "serve: llama.cpp reads a file of its own; name it, as `serve_arguments: [-m, model.gguf]`"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _thinks_as_said(self) -> "HfEntry":
+        """Refuse an argument of the template that `thinking` sets, too."""
+        if self.thinking and self.thinking.how == "body":
+            refuse_both("template_arguments", self.template_arguments, {"enable_thinking": True})
         return self
 
     @model_validator(mode="after")

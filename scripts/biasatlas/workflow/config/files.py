@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from biasatlas.errors import UserError
 from biasatlas.userfiles import shown
-from biasatlas.validation import read_yaml
+from biasatlas.validation import masked, read_yaml
 
 
 def check_files(paths: Iterable[str | os.PathLike]) -> None:
@@ -34,10 +34,14 @@ def _as_written(path: str) -> str:
         raise ValueError("must not be empty")
     if set("{}\n") & set(path):
         raise ValueError(f"{shown(path)} has a brace, which stands for a wildcard, or a line break; name one path")
-    if path.startswith("~"):
-        raise ValueError(f"{shown(path)} is not understood; write the home folder out")
+    if path.startswith("~") or "$" in path:
+        meant = "the variable" if "$" in path else "the home folder"
+        raise ValueError(f"{shown(path)} is not understood; write {meant} out")
+    if "://" in path:
+        raise ValueError(f"{masked(shown(path))} is a URL; name a folder (for object storage see docs/cluster.md)")
     parts = Path(path).parts
-    if not path.isprintable() or path.startswith("-") or any(len(os.fsencode(part)) > 255 for part in parts):
+    odd = not path.isprintable() or path.startswith("-") or path != path.strip()
+    if odd or any(len(os.fsencode(part)) > 255 for part in parts):
         raise ValueError(f"{shown(path)} is no path that all programs take; name another")
     if {".git", ".snakemake"} & set(parts):
         raise ValueError(f"{shown(path)} lies in a folder of Git or Snakemake; name another")

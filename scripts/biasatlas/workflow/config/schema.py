@@ -78,7 +78,7 @@ class Config(BaseModel):
     )
     store: str | None = Field(
         None,
-        pattern=r"^(s3|gs|az)://[^/?#@\s]+(/[^?#\s]*)?$",
+        pattern=r"^(s3|gs|az)://[^./?#@\s][^/?#@\s]*(/[^./?#\s][^/?#\s]*)*/?$",
         description="Where answers are kept on object storage, for jobs that share no file system, as "
         "`s3://bucket/folder`; the folder `store` of the results is then each machine's copy. It changes no result.",
     )
