@@ -17,8 +17,8 @@ from biasatlas.report.views import Views
 FEW_MODELS = 6
 #: Up to so many biased models are named in the title.
 _IN_TITLE = 3
-#: Half the width of all scales, in smallest effects that matter: the first that holds every value.
-SPANS = (4, 6, 8, 10, 15)
+#: The sizes at the ends of a scale, the first that holds every value: factors, and in smallest effects that matter.
+_FACTOR_ENDS, _ENDS = (2, 4, 8, 16, 32, 64), (4, 6, 8, 10, 15)
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 #: The states of a model's answers in the order in which the page says them.
@@ -35,6 +35,10 @@ class Question:
 
     run: Run
     column: Column
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.run.key, self.headline.name
 
     @property
     def headline(self) -> Headline:
@@ -93,12 +97,12 @@ def front(views: Views, here: str) -> dict[str, Any]:
     speaking = [each for each in every if can_speak(each.column)]
     found = _biases(speaking)
     questions = [each for each, _ in found] + speaking
-    questions = list({(each.run.key, each.headline.name): each for each in questions}.values())
-    models, span = list(views.study.models), _span(questions)
+    questions = list({each.key: each for each in questions}.values())
+    models, spans = list(views.study.models), _spans(questions)
     topics = Counter(each.topic for each in questions)
     few = len(models) <= FEW_MODELS
-    table = [[_cell(views, each, model, here, span, few) for model in models] for each in questions]
-    heads = [_head(views, each, here, topics[each.topic] > 1, span) for each in questions]
+    table = [[_cell(views, each, model, here, spans[each.key], few) for model in models] for each in questions]
+    heads = [_head(views, each, here, topics[each.topic] > 1, spans[each.key]) for each in questions]
     by_model = [
         views.row(model) | _tally([cells[place] for cells in table]) | {"told": _told(heads, [c[place] for c in table])}
         for place, model in enumerate(models)
@@ -111,11 +115,10 @@ def front(views: Views, here: str) -> dict[str, Any]:
         "models": by_model,
         "questions": [head | _tally(cells) for head, cells in zip(heads, table, strict=True)],
         "table": table,
-        "band": (at(-1, span), at(1, span) - at(-1, span)),
         "ends": Counter(each.headline.ends for each in questions).most_common(1)[0][0] if questions else (),
         "largest": next(
             (
-                _cell(views, each, cell.model, here, span, few) | {"model": cell.model, "head": heads[0]}
+                _cell(views, each, cell.model, here, spans[each.key], few) | {"model": cell.model, "head": heads[0]}
                 for each, cell in found
             ),
             None,
@@ -154,11 +157,21 @@ def _why_silent(column: Column) -> str:
     return "; ".join(why for why, _ in whys.most_common(2))
 
 
-def _span(questions: Sequence[Question]) -> int:
-    """Half the width of all scales, in smallest effects that matter: by the largest value of the run."""
-    cells = (cell for each in questions for cell in each.column.cells.values())
-    largest = max((abs(cell.effect) for cell in cells if math.isfinite(cell.effect)), default=0.0)
-    return next((span for span in SPANS if span >= largest), SPANS[-1])
+def _spans(questions: Sequence[Question]) -> dict[tuple[str, str], float]:
+    """Half the width of each question's scale, in smallest effects that matter. Factors share a scale, and so do other
+    questions in one unit."""
+    sharing: dict[str, list[Question]] = {}
+    for each in questions:
+        sharing.setdefault("factors" if each.base else each.unit, []).append(each)
+    spans = {}
+    for alike in sharing.values():
+        ones = [each.headline.smallest * (math.log(each.base) if each.base else 1.0) for each in alike]
+        cells = ((one, cell) for each, one in zip(alike, ones, strict=True) for cell in each.column.cells.values())
+        largest = max((abs(cell.effect) * one for one, cell in cells if math.isfinite(cell.effect)), default=0.0)
+        ends = [math.log(end) for end in _FACTOR_ENDS] if alike[0].base else [end * max(ones) for end in _ENDS]
+        end = next((end for end in ends if end >= largest), ends[-1])
+        spans |= {each.key: end / one for each, one in zip(alike, ones, strict=True)}
+    return spans
 
 
 def plain(question: Question, away: float) -> tuple[str, str]:
@@ -202,19 +215,20 @@ def _where(question: Question, model: str) -> str:
     return f"clearest for {', '.join(named)}{more}" if named else ""
 
 
-def at(effect: float, span: int) -> float:
+def at(effect: float, span: float) -> float:
     """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its
     end."""
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
 
 
-def _head(views: Views, question: Question, here: str, shared: bool, span: int) -> dict[str, Any]:
+def _head(views: Views, question: Question, here: str, shared: bool, span: float) -> dict[str, Any]:
     """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and the sizes at the ends
     of its scale of ``span``."""
     said = views.said(question.run, question.column)
     return {
         "asks": question.asks,
         "none": 1 if question.base else 0,
+        "band": (at(-1, span), at(1, span) - at(-1, span)),
         "scale": [plain(question, end * span * question.headline.smallest)[0] for end in (-1, 1)],
         "one": question.one,
         "topic": question.topic + (f" ({question.source})" if shared else ""),
@@ -227,7 +241,7 @@ def _head(views: Views, question: Question, here: str, shared: bool, span: int) 
     }
 
 
-def _cell(views: Views, question: Question, model: str, here: str, span: int, few: bool) -> dict[str, Any]:
+def _cell(views: Views, question: Question, model: str, here: str, span: float, few: bool) -> dict[str, Any]:
     """A model's answer to a question: word, size and interval in smallest effects that matter, and what that means."""
     cell = question.column.cells.get(model)
     if cell is None:
@@ -260,7 +274,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: int, fe
     }
 
 
-def drawn(low: float, high: float, question: Question, span: int) -> tuple[float, float]:
+def drawn(low: float, high: float, question: Question, span: float) -> tuple[float, float]:
     """Where a line from ``low`` to ``high`` (distances from the null; NaN: no limit) begins and ends, in percent of a
     panel.
 
@@ -276,7 +290,7 @@ def _sure(question: Question, low: float, high: float) -> str:
     if least and most:
         return f"{least} to {most}"
     if (least and low <= 0) or (most and high >= 0):
-        return "could be any size"
+        return "no upper limit" if least else "no lower limit"
     return f"{least} or more" if least else f"{most} or less" if most else ""
 
 

@@ -291,8 +291,10 @@ def _more(claim: Claim, factor: str) -> str:
     beyond = max(abs(x) - claim.outer, claim.inner - abs(x))
     error = max(below, above) if abs(x) < claim.outer else below if x > 0 else above
     times = (quantile(claim.df) * error / beyond) ** 2 if beyond > 0 else math.inf
-    if not factor or times <= 1:
+    if not factor:
         return ""
+    if times <= 1:
+        return "; a little more data might decide it"
     if times > _MANY:
         return "; this benchmark is too small to tell"
     return f"; about {math.ceil(times)} times as much data might decide it"
