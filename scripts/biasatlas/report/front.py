@@ -163,7 +163,7 @@ def _spans(questions: Sequence[Question]) -> dict[tuple[str, str], float]:
     sharing: dict[str, list[Question]] = {}
     for each in questions:
         sharing.setdefault("factors" if each.base else each.unit, []).append(each)
-    spans = {}
+    spans: dict[tuple[str, str], float] = {}
     for alike in sharing.values():
         ones = [each.headline.smallest * (math.log(each.base) if each.base else 1.0) for each in alike]
         cells = ((one, cell) for each, one in zip(alike, ones, strict=True) for cell in each.column.cells.values())
