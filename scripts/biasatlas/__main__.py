@@ -81,7 +81,7 @@ def _add_benchmarks(verbs: Any) -> None:
     """Verbs of who adds a benchmark or a data source."""
     verb = _verb(verbs, commands.new_benchmark)
     verb.add_argument("name", help="what it shall be called: letters, digits and _")
-    verb.add_argument("family", help="pairs or questions")
+    verb.add_argument("family", help="pairs, questions, decisions or contexts")
     for function in (commands.test_benchmark, commands.validate_benchmark):
         verb = _verb(verbs, function)
         verb.add_argument("name", help="a benchmark of config/benchmarks, or the path of a description")

@@ -41,9 +41,10 @@ def test_an_endpoint_makes_a_configuration_that_loads():
     assert len(text.splitlines()) <= 16
 
 
-def test_a_name_on_the_hub_says_its_size():
-    entry = yaml.safe_load(configuration(**local("Qwen/Qwen2.5-0.5B-Instruct"), sample=True))["models"]
-    assert entry["Qwen2.5-0.5B-Instruct"]["size_billion"] == 0.5
+def test_a_name_on_the_hub_gives_an_entry_that_a_run_takes():
+    text = configuration(**local("Qwen/Qwen2.5-0.5B-Instruct"), sample=True)
+    entry = load_config(yaml.safe_load(text)).models["Qwen2.5-0.5B-Instruct"]
+    assert (entry.size_billion, entry.revision) == (0.5, "main")
 
 
 @pytest.mark.parametrize(

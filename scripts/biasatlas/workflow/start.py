@@ -63,7 +63,7 @@ def _hf(model: str) -> dict[str, str]:
         size = _SIZE.search(model)
         if size is None:
             raise UserError(f"--model: {model}: the name does not say how large it is. Fetch it, and name its folder.")
-        return {"kind": "hf", "source": model, "size_billion": size[1], "gpu": str(gpu)}
+        return {"kind": "hf", "source": model, "revision": "main", "size_billion": size[1], "gpu": str(gpu)}
     weights = sum(file.stat().st_size for file in path.glob("*.safetensors"))
     if not weights or not (path / "config.json").exists():
         raise UserError(f"--model: {model}: expected config.json and *.safetensors, a model in Hugging Face format.")
