@@ -1,7 +1,6 @@
 # Across benchmarks and models: benchmarks side by side, models on the same items, and findings among all tests.
 #   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
-#   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.csv or .svg, contributions/{protocol}.parquet,
-#            summary/{model}.md, .tex and .json
+#   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.*, contributions/{protocol}.parquet, summary/{model}.*
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 

@@ -10,8 +10,7 @@ from biasatlas.workflow.sites import site_tree
 localrules:
     replicate,
     replicate_part,
-    # Its pages are a folder, which the S3 plugin of a process does not see where a job elsewhere has made it. A profile
-    # with groups, as SLURM's, sends it off all the same.
+    # Its pages are a folder: the S3 plugin does not see one that a job elsewhere has made. SLURM's groups do send it off.
     write_report,
 
 

@@ -44,7 +44,8 @@ def bases(tasks: Sequence[str], studies: Mapping[str, Study], benchmark: str) ->
     are."""
     found = {}
     for task in tasks:
-        settings = next((s.base for s in studies.values() if s.benchmark == benchmark and task in s.tasks), {})
+        of_task = (s for s in studies.values() if s.benchmark == benchmark and task in s.tasks)
+        settings = next((s.base for s in of_task if s.by != "ngrams"), {})
         found[task] = SimulatedEntry.model_validate({"kind": "simulated"} | settings)
     return found
 

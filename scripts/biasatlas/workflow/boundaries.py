@@ -149,6 +149,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     f"{_JOB}.Job.store": _definitions(),
     "biasatlas.models.scheduling": _definitions(),
     "biasatlas.models.simulated.answer.SimulatedModel": _definitions(),
+    "biasatlas.models.local.load.load": _definitions("biasatlas.models.local.VERSION"),
+    "biasatlas.models.local.answer.CausalModel": _definitions(),
     "biasatlas.models.kinds.KINDS": _definitions(),
     # Nothing: logs, signals and progress reach no output.
     f"{_JOB}.job": _definitions(f"{METHODS}{_JOB}.Job"),
