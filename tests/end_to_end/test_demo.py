@@ -107,15 +107,16 @@ def test_the_lines_of_the_first_page_agree_with_its_words(demo):
     """Whole line outside of the band: biased; inside: unbiased; both: undecided."""
     with browsing() as visitor:
         visitor.open(demo / "results/demo/report/index.html")
-        drawn = visitor.page.locator(".front tr:has(.strip > line)").evaluate_all(
-            "rows => rows.map(r => [r.className, ...['x1', 'x2'].map(x => parseFloat(r.querySelector('.strip > line').getAttribute(x)))])"
-        )
-        band = visitor.page.locator("#band rect").evaluate(
-            "r => [parseFloat(r.getAttribute('x')), parseFloat(r.getAttribute('x')) + parseFloat(r.getAttribute('width'))]"
+        drawn = visitor.page.locator(".front tr:has(.strip > line:not(.null))").evaluate_all(
+            """rows => rows.map(row => {
+              const of = (part, name) => parseFloat(row.querySelector(`.strip > ${part}`).getAttribute(name));
+              return [row.className, of("line:not(.null)", "x1"), of("line:not(.null)", "x2"), of("rect", "x"),
+                      of("rect", "width")];
+            })"""
         )
     assert len(drawn) == 12
-    for state, low, high in drawn:
-        outside, inside = low >= band[1] or high <= band[0], band[0] <= low and high <= band[1]
+    for state, low, high, start, width in drawn:
+        outside, inside = low >= start + width or high <= start, start <= low and high <= start + width
         assert state == ("biased" if outside else "unbiased" if inside else "undecided")
 
 
