@@ -63,6 +63,9 @@ class LogHandler(LogHandlerBase):
             self._finish(record.job_id)
         elif event == LogEvent.JOB_ERROR:
             self._fail(record)
+        elif event == LogEvent.ERROR:  # a target that no rule makes, a file that is missing; a job says its own
+            if record.exception != "RuleException" and not self._failed:
+                self._print(record.getMessage())
         elif event is None and (record.levelno >= logging.WARNING or record.getMessage().startswith(_SHOWN)):
             self._print(record.getMessage())
         self._status()

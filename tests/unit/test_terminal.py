@@ -48,6 +48,14 @@ def test_a_failure_is_told_once_by_the_name_of_its_entry(said):
     ]
 
 
+def test_what_no_job_is_to_blame_for_is_told(said):
+    missing = "MissingRuleException: no rule makes nothing"
+    assert said(LogEvent.ERROR, text=missing, exception="MissingRuleException") == [missing]
+    assert said(LogEvent.ERROR, text="RuleException: job 7", exception="RuleException") == []
+    said(LogEvent.JOB_ERROR, jobid=7, rule_name="check", log=[])
+    assert said(LogEvent.ERROR, text="WorkflowError: one job failed", exception="WorkflowError") == []
+
+
 def test_a_fault_in_the_lines_ends_no_run(said, monkeypatch):
     monkeypatch.setattr(logging, "raiseExceptions", False)
     assert said(LogEvent.RUN_INFO) == []
