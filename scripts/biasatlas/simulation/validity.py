@@ -25,8 +25,6 @@ EXCLUDED = 0.10
 _NO_NUISANCE = {"bias-0": "without any nuisance"}
 #: Standard errors from the ground truth within which an estimate counts as unbiased.
 WITHIN = 3.0
-#: ... and a share of the smallest effect that matters: with enough seeds, standard errors show any rounding.
-TOLERATED = 0.1
 
 SETTING_COLUMNS = (
     *("study", "benchmark", "protocol", "data", "tasks", "metric", "of", "setting", "dose", "seeds"),
@@ -258,8 +256,7 @@ def _missed_coverage(coverage: float, intervals: int, clusters: float) -> list[s
 
 
 def _biased(doses: pd.DataFrame) -> list[str]:
-    away = doses["mean"] - doses["ground_truth"]
-    off = (away / doses["mean_error"]).where(away.abs() > TOLERATED * doses["matters"].fillna(0.0))
+    off = (doses["mean"] - doses["ground_truth"]) / doses["mean_error"]
     worst = off.abs().idxmax() if off.notna().any() else None
     if worst is None or abs(off[worst]) <= WITHIN:
         return []
