@@ -50,9 +50,13 @@ def test_a_blind_spot_of_no_known_limit_closes_every_card():
 
 @pytest.mark.parametrize("pair", [GENDERS, *combinations(ETHNIC_GROUPS, 2)])
 def test_every_two_groups_of_twbias_can_get_a_verdict(pair):
-    """A card of a row over sentences, which no headline is about, had kept hakka and hoklo without one."""
+    """A card of a row over sentences, which no headline is about, had kept hakka and hoklo without one.
+
+    Indigenous against Hoklo has none: 500 models show that its estimate is off, by .0038 nats of 4,000.
+    """
     evidence = SimpleNamespace(metric="own_group_advantage", part="", category="-".join(pair), declared=None)
-    assert closed(CARDS.to_dict("records"), "twbias", "recommended", evidence) == ""
+    why = closed(CARDS.to_dict("records"), "twbias", "recommended", evidence)
+    assert ("off at a bias of 0.2" in why) if set(pair) == {"indigenous", "hoklo"} else (why == "")
 
 
 def test_the_docs_have_the_cards_that_ship():
