@@ -83,7 +83,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
             m._replace(start=m.start - start, end=min(m.end, end) - start) for m in mentions if start <= m.start < end
         ]
         before = sentence[: here[0].start] if here else sentence
-        corrects = corrects or bool(said and pattern("{correct}").search(before))
+        corrects = (again := bool(said and pattern("{correct}").search(before))) or corrects
         lettered = any(mention.lettered for mention in here)
         alive = _standing(sentence, [each for each in here if each.lettered or not lettered], options.letters)
         if not alive:
@@ -92,7 +92,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
         no = pattern("{declines}").search(sentence) if kind == "announced" else None
         if no and not pattern("{contrast}|{conclude}").search(sentence[no.end() :]):
             kind = "mention"
-        if corrects and kind == "mention" and not corrected:
+        if kind == "mention" and (again or (corrects and not corrected)):
             kind = "announced"
         concludes = MARK in before or bool(pattern("{conclude}").search(before))
         yield Evidence(option, kind, concludes, corrects, lettered)
