@@ -94,11 +94,7 @@ def save(name: str, folder: Path) -> PreTrainedModel:
     torch.manual_seed(0)
     built = AutoModelForCausalLM.from_config(whole.text_config) if name == "gemma3n" else None
     model = (built or AutoModelForImageTextToText.from_config(whole)).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim > 1:
-                parameter.normal_(0, 0.2)
-    model.save_pretrained(folder)
+    tiny.spread(model).save_pretrained(folder)
     if built:
         below = {n.replace("model.", "model.language_model.", 1): t for n, t in built.state_dict().items()}
         del below["lm_head.weight"]  # tied

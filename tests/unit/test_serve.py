@@ -184,12 +184,7 @@ def test_vllm_writes_what_the_engine_writes(tmp_path, monkeypatch):
     torch.manual_seed(0)
     size = {"vocab_size": tiny.VOCABULARY, "hidden_size": 128, "intermediate_size": 64, "num_hidden_layers": 2}
     config = LlamaConfig(**size, num_attention_heads=4, num_key_value_heads=2, bos_token_id=1, eos_token_id=0)
-    model = LlamaForCausalLM(config)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            if parameter.ndim > 1:
-                parameter.normal_(0, 0.2)
-    model.save_pretrained(tmp_path)
+    tiny.spread(LlamaForCausalLM(config)).save_pretrained(tmp_path)
     tiny.tokenizer(True).save_pretrained(tmp_path)
     arguments = ["--enforce-eager", "--max-model-len", "256"]
     entry = HfEntry(

@@ -70,7 +70,11 @@ def fresh(name: str = "qwen2") -> PreTrainedModel:
     """As :func:`model`, for a test that changes it."""
     config = CONFIGS[name]()
     torch.manual_seed(0)
-    built = MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config).eval()
+    return spread(MODEL_FOR_CAUSAL_LM_MAPPING[type(config)](config).eval())
+
+
+def spread(built: PreTrainedModel) -> PreTrainedModel:
+    """``built``, with random weights so large that its predictions are far from flat."""
     with torch.no_grad():
         for parameter in built.parameters():
             if parameter.ndim > 1:
