@@ -74,7 +74,7 @@ def sentence(card: Card) -> str:
     said = [
         "no known truth" if math.isnan(covered) else f"coverage {covered:.2f}",
         "" if math.isnan(alarms) else f", at most {alarms:.2f} false alarms",
-        "" if math.isnan(finds) else f"; finds {finds:.3g} with a power of 80 %",
+        "" if math.isnan(finds) else f"; finds {abs(finds):.3g} with a power of 80 %",
     ]
     why = card["reason"] if isinstance(card["reason"], str) and card["reason"] else "too few seeds"
     inconclusive = f"inconclusive, {why}: " if card["verdict"] == "inconclusive" else ""

@@ -49,8 +49,7 @@ class DBBOptions(SamplingOptions):
     descriptor_text: Literal["paper", "file"] = field(
         "answers",
         description="Descriptors as in the paper's Table 10, with the comma that closes a clause; or verbatim as in "
-        "the "
-        "released file, with its misspellings and double blanks",
+        "the released file, with its misspellings and double blanks",
     )
     name_rule: Literal["fixed", "random_per_type"] = field(
         "answers",
@@ -80,8 +79,7 @@ class DBBOptions(SamplingOptions):
     parser: Literal["letter", "strict_choice"] = field(
         "answers",
         description="The option that a reply gives as its answer, however it says so; or the paper's rule, which "
-        "counts "
-        "all but the form 'a) answer' as refused (Table 5)",
+        "counts all but the form 'a) answer' as refused (Table 5)",
     )
     layout: Literal["labelled", "plain"] = field(
         "answers",
@@ -97,9 +95,8 @@ class DBBOptions(SamplingOptions):
     )
     estimator: Literal["sampled", "option_probability"] = field(
         "scores",
-        description="Probability of an option: its frequency in `repeats` samples (drawn here, with a fixed seed, "
-        "from a "
-        "model that gives probabilities), or the probability itself where the model gives it",
+        description="Probability of an option: its frequency in `repeats` samples (drawn here, with a fixed seed, from "
+        "a model that gives probabilities), or the probability itself where the model gives it",
     )
     refusal: Literal["exclude", "count_as_neither"] = field(
         "scores",
@@ -115,8 +112,7 @@ class DBBOptions(SamplingOptions):
     sg_lookup: Literal["by_concept", "modulo_50"] = field(
         "answers",
         description="SG's variations: those of the question's own template, or those of the template whose number is "
-        "the "
-        "question's row modulo 50, as in the authors' code",
+        "the question's row modulo 50, as in the authors' code",
     )
     sg_pronoun: Literal["identity", "released"] = field(
         "answers",

@@ -94,8 +94,7 @@ class ApiEntry(Entry):
         "answers",
         "",
         description="The service behind `base_url`, if a gateway hides it, as `openai` or `gemini`: the same error "
-        "means "
-        "different things at different services. Empty: known by the host.",
+        "means different things at different services. Empty: known by the host.",
     )
     dialect: str = field(
         "answers",
@@ -114,9 +113,8 @@ class ApiEntry(Entry):
     extra_body: dict[str, Any] = field(
         "answers",
         {},
-        description="Further fields of every request body, as a switch that turns reasoning off. What a request "
-        "itself says "
-        "(model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
+        description="Further fields of every request body, as a switch that turns reasoning off. What a request itself "
+        "says (model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
     )
     extra_headers: dict[str, str] = field(
         "nothing",
@@ -131,8 +129,7 @@ class ApiEntry(Entry):
         "nothing",
         "warn",
         description="What happens if the endpoint answers under another model's name: `stop` ends the job, `warn` "
-        "notes it in "
-        "the tables' provenance. A date or version at the end of the name does not make it another model.",
+        "notes it in the tables' provenance. A date or version at the end of the name does not make it another model.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
     top_logprobs: int = field(
@@ -193,8 +190,7 @@ class ApiEntry(Entry):
         "nothing",
         None,
         description="`known`: the prices that the package genai-prices has for `model` at `base_url`, in USD; `free`: "
-        "it costs "
-        "nothing. Empty: those below.",
+        "it costs nothing. Empty: those below.",
     )
     price_input_per_million: float = field(
         "nothing",
@@ -214,8 +210,7 @@ class ApiEntry(Entry):
         None,
         ge=0,
         description="The most that this model may cost in all, in `currency`, over all jobs and runs with the same "
-        "results "
-        "folder; empty: no limit.",
+        "results folder; empty: no limit.",
     )
     batch: bool = field(
         "nothing",
@@ -229,8 +224,7 @@ class ApiEntry(Entry):
         "answers",
         [],
         description="Settings that the service lacks. If a protocol asks for one, the request is sent without it, and "
-        "tables "
-        "and the report say so.",
+        "tables and the report say so.",
     )
 
     @property

@@ -64,8 +64,7 @@ class HfEntry(HubEntry):
         None,
         ge=1,
         description="Most tokens in one forward pass; if not given, what memory has room for, at most 1024 on a CPU "
-        "and "
-        "8192 on a GPU. Halved when memory runs out.",
+        "and 8192 on a GPU. Halved when memory runs out.",
     )
     compiled: bool = field(
         "nothing",
@@ -96,8 +95,7 @@ class HfEntry(HubEntry):
         "answers",
         {},
         description="Literal chat templates, by the name protocols use; `default` takes the place of the tokenizer's "
-        "own, "
-        "which a base model lacks.",
+        "own, which a base model lacks.",
     )
     template_arguments: dict[str, Any] = field(
         "answers",
@@ -109,8 +107,7 @@ class HfEntry(HubEntry):
         "answers",
         None,
         description="A server that writes this model's texts (`generation`) beside the job, which starts and ends it; "
-        "likelihoods "
-        "and choices stay with the engine. Its program must be on the PATH.",
+        "likelihoods and choices stay with the engine. Its program must be on the PATH.",
     )
     serve_arguments: list[str] = field(
         "answers", [], description="Further arguments of that server, as `[--max-model-len, '8192']`."

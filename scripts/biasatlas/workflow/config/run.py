@@ -91,8 +91,7 @@ class Run(StagedModel):
         "answers",
         "all",
         description="`all` asks everything. `rounds` asks a part of every template or writer, then twice as much, and "
-        "so on, "
-        "and stops once every verdict over all categories is reached (docs/rounds.md).",
+        "so on, and stops once every verdict over all categories is reached (docs/rounds.md).",
     )
     framings: Framings | None = field(
         "answers",
@@ -108,22 +107,19 @@ class Run(StagedModel):
         "tables",
         None,
         description="Name of a model that parses again the replies that could not be parsed, and 100 others of each "
-        "model and "
-        "task for comparison (docs/replies.md). Its parse stands in a column of its own; no score changes.",
+        "model and task for comparison (docs/replies.md). Its parse stands in a column of its own; no score changes.",
     )
     skip_invalid: bool = field(
         "answers",
         False,
         description="McBE: go on if instances break the format or their number is not the published one. Such an "
-        "instance is "
-        "`failed` in the tasks that its fault affects, and every table counts it.",
+        "instance is `failed` in the tasks that its fault affects, and every table counts it.",
     )
     cells: Literal["strict", "as_authors"] = field(
         "answers",
         "strict",
         description="McBE: `strict` reports each cell that does not have the paper's format; `as_authors` reads it as "
-        "the "
-        "authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an "
+        "the authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an "
         "explanation its text.",
     )
     files: dict[str, FilePath] = field(

@@ -123,8 +123,7 @@ class PairsOptions(PromptOptions):
     ends: Literal["asked", "none"] = field(
         "answers",
         description="The words that end both texts are also asked by themselves, after either beginning, where pairs "
-        "of a "
-        "category are of both directions: for `balanced_shift`",
+        "of a category are of both directions: for `balanced_shift`",
     )
 
 
@@ -161,9 +160,8 @@ class PairsDescription(Rows):
         {},
         max_length=1,
         description="Column with the direction a pair was written in, which tables split by -> its values; a masked "
-        "model "
-        "finds the tokens that two texts share from the stereotype on in pairs of the first, and from the other text "
-        "in others. Without it the direction is the side of the stereotype.",
+        "model finds the tokens that two texts share from the stereotype on in pairs of the first, and from the other "
+        "text in others. Without it the direction is the side of the stereotype.",
     )
     cluster: Text | dict[str, Text] = field(
         "answers",
