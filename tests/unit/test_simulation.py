@@ -148,7 +148,7 @@ def test_a_bias_that_matters_must_not_be_called_none():
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_root_is_as_right_as_its_squares_are_on_average(more):
-    """Roots of squares that are right lie below the truth: by so much that no number of models would let them pass."""
+    """Roots of squares that are right lie too low, and with enough models none would pass."""
     squares = np.random.default_rng(0).normal(size=400)
     squares = 5 * (squares - squares.mean()) + 4 + more
     frame = runs(2, 2, seeds=400).assign(metric="consistent_shift", value=np.sign(squares) * np.sqrt(abs(squares)))

@@ -85,9 +85,9 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
     neutral, matters = _declared(benchmark, metric)
     beyond = (low > neutral + matters) | (high < neutral - matters)
     squares = spec_view(benchmark, "studies").metrics[metric].root
-    values, truth = (x * abs(x) if squares else x for x in (measured["value"], ground_truth))
+    values, expected = (x * abs(x) if squares else x for x in (measured["value"], ground_truth))
     with np.errstate(divide="ignore", invalid="ignore"):
-        off = (values.mean() - truth) / values.sem()
+        off = (values.mean() - expected) / values.sem()
     tested = known["p_value"].isna() | known["p_value"].lt(ALPHA)
     within = (low > neutral - matters) & (high < neutral + matters)
     told = len(known) > 0 and not math.isnan(matters)
