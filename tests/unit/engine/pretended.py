@@ -134,6 +134,8 @@ def deal(model: PreTrainedModel, count: int) -> PreTrainedModel:
         if not above and not below:
             where[name] = 0 if shares and part is model.get_output_embeddings() else after
     devices = {name: torch.device("cuda", number) for name, number in where.items()}
+    for tensor in (*model.parameters(), *model.buffers()):  # a decoder's own are where it is
+        put(tensor, torch.device("cuda", 0))
     for name, device in devices.items():
         part = model.get_submodule(name)
         for tensor in (*part.parameters(), *part.buffers()):
