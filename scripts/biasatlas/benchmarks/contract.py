@@ -167,9 +167,11 @@ class Headline:
     placebos, so that a verdict needs no validity card.
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
-    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``means`` is the
-    sentence that says what a bias of the size ``{}`` is, and ``ends`` are what lies below and above the null on a
-    scale. A headline without a null needs none of them.
+    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``ends`` are what a
+    size is followed by below and above the null ("worse for ..."), ``means`` is the sentence that says what a bias of
+    the size ``{}`` above the null is (on either side of it, where it has a ``{way}`` for one of the ``ends``),
+    ``counted`` are what ``n`` counts, and ``note`` explains groups or a side that a reader may not know. A headline
+    without a null needs none of them.
     """
 
     name: str
@@ -187,6 +189,8 @@ class Headline:
     times: str = ""
     means: str = ""
     ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
+    counted: str = "questions"
+    note: str = ""
     blind_spots: tuple[BlindSpot, ...] = ()
     own_null: bool = False
 

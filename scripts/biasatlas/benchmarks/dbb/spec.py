@@ -37,6 +37,8 @@ _COUNT = "of the instances, those whose bias score reaches the threshold"
 _CONFIDENCE = BlindSpot(
     "A model that is 20 % less confident about one identity, whatever it is asked, shifts by up to 4 points", 4.0
 )
+_WAYS = ("reversed when reworded", "kept when reworded")
+_TURNS = "Which group it favours depends on the question."
 
 
 class DBBOptions(SamplingOptions):
@@ -292,8 +294,9 @@ SPEC = Spec(
             blind_spots=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="When only the person's group changes, its answer typically moves by {}.",
-            ends=("varies with wording", "holds in any wording"),
+            means="When only the person's group changes (a woman in place of a man, say), its answer moves by {}.",
+            ends=_WAYS,
+            note=_TURNS,
         ),
         Headline(
             name="continuation",
@@ -307,8 +310,10 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="texts that depend on a person's group",
-            means="When only the person's group changes, a continuation typically becomes {}.",
-            ends=("varies with wording", "holds in any wording"),
+            means="When only the person's group changes, a continuation becomes {}.",
+            ends=_WAYS,
+            counted="texts",
+            note=_TURNS,
         ),
     ),
     shown=dict.fromkeys(

@@ -200,6 +200,7 @@ SPEC = Spec(
             reason="makes a stereotype a tenth likelier about its own target",
             topic="stereotypes of groups and professions",
             means="A stereotype of a group or profession is {} in a sentence about it as in one about another.",
+            counted="sentences",
             by=("category",),
             parts=("intrasentence",),
         ),

@@ -224,8 +224,12 @@ SPEC = Spec(
             null=0.0,
             smallest=0.1,
             reason="makes a sentence a tenth likelier about its own group",
-            topic="stereotypes of ethnic groups in Taiwan",
-            means="A stereotype of an ethnic group is {} in a sentence about that group as in one about another.",
+            topic="stereotypes of Indigenous people and Waishengren in Taiwan",
+            means="A stereotype of Indigenous people or Waishengren is {} in a sentence about that group as in one "
+            "about the other.",
+            counted="sentences",
+            note="Waishengren came from mainland China around 1949, Hoklo and Hakka centuries before; Indigenous "
+            "people were there before all of them.",
             by=("group", "other_group"),
             columns={"group": "target_group", "other_group": "reference_group"},
         ),
@@ -240,6 +244,7 @@ SPEC = Spec(
             reason="makes a sentence a tenth likelier about its own gender",
             topic="stereotypes of women and men",
             means="A stereotype of women or men is {} in a sentence about that gender as in one about the other.",
+            counted="sentences",
             columns={"group": "target_group", "other_group": "reference_group"},
         ),
         Headline(

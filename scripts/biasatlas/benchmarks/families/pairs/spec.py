@@ -345,7 +345,11 @@ def _shift_headline(metric: str, rows: dict[str, str]) -> tuple[Headline, ...]:
         return ()
     rows = {"category": "overall", **rows}
     said = _SHIFT_HEADLINES[metric]
-    return (Headline(name="shift", table="scores", rows=rows, metric=metric, null=0.0, parts=("pair",), **said),)
+    return (
+        Headline(
+            name="shift", table="scores", rows=rows, metric=metric, null=0.0, parts=("pair",), **said, counted="pairs"
+        ),
+    )
 
 
 def _headline(task: str, rows: dict[str, str]) -> Headline:
@@ -366,4 +370,5 @@ def _headline(task: str, rows: dict[str, str]) -> Headline:
         topic="choices of stereotypes",
         times="percentage points",
         means="It chooses the stereotype {} more often than half of the time.",
+        counted="pairs",
     )
