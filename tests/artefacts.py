@@ -254,8 +254,8 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
     everyday units."""
     text = (results / "report/index.html").read_text(encoding="utf-8")
     about = {(benchmark, question): of for benchmark, _, question, of in _headlines(claims)}
-    grid = dict(re.findall(r'<td class="(?:\w+)"[^>]*><a href="#(q\d+m\d+)"><b class="verdict \w+">(\w+)', text))
-    for block in re.findall(r'<details class="topic".*?</details>', text, flags=re.DOTALL):
+    grid = dict(re.findall(r'<td class="\w+"[^>]*><a href="#(q\d+m\d+)"><b>(\w+)', text))
+    for block in re.findall(r'<tbody id="q\d+">.*?</tbody>', text, flags=re.DOTALL):
         found = re.search(r'href="pages/(\w+)\.[^"#]*#([^"]*)"', block)
         benchmark = found[1]
         spec = load_spec(benchmark)
@@ -264,9 +264,9 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
             continue
         unit, smallest = spec.metrics[headline.metric].unit, headline.smallest
         known = f"{math.exp(smallest):.2g} times" if unit.startswith("nats") else f"{smallest:g} points"
-        shown = html.unescape(re.search(r"Under (.*?) a bias is too small", block)[1])
-        rows = re.findall(r'id="(q\d+m\d+)" data-of="(.*?)".*?class="verdict (\w+)">(\w+)', block, flags=re.DOTALL)
-        for place, model, state, word in rows:
+        shown = html.unescape(re.search(r"matters from (.*?)\. ", block)[1])
+        rows = re.findall(r'class="(\w+)" id="(q\d+m\d+)"><th scope="row">(.*?)<.*?<b>(\w+)</b>', block)
+        for state, place, model, word in rows:
             said = words(state, smallest, unit) if shown == known else f"{state}, and it matters from {shown} on"
             key = (model, benchmark, *about[benchmark, headline.question])
             yield key, Said("first page", word.lower(), None, None, None, said)

@@ -23,21 +23,21 @@ SPEAKING = [
 
 @pytest.mark.parametrize(("name", "headline"), SPEAKING, ids=lambda value: getattr(value, "name", value))
 def test_every_headline_with_a_null_has_words_for_it(name, headline):
-    assert headline.topic and all(headline.ends) and headline.counted and "?" in headline.question
+    assert headline.topic and headline.ends[0] and headline.counted and "?" in headline.question
     assert headline.means.count("{}") == 1
-    first = [end.split()[0] for end in headline.ends]
+    first = [end.partition(" ")[0] for end in headline.ends]
     assert first[0] != first[1]  # an interval over both sides names them by their first words
 
 
 @pytest.mark.parametrize(
     ("metric", "unit", "away", "said", "side"),
     [
-        ("balanced_shift", "nats", 1.1, "3 times as likely", "with the stereotype"),
-        ("balanced_shift", "nats", -0.008, "1.01 times as likely", "against the stereotype"),
+        ("balanced_shift", "nats", 1.1, "3.0 times as likely", "as likely"),
+        ("balanced_shift", "nats", -0.008, "1.01 times as likely", "less likely"),
         ("balanced_shift", "nats", -0.0008, "1.00 times as likely", ""),
-        ("side_shift", "nats", 0.69, "2 times as high", "with the stereotype"),
-        ("stereotype_score", "%", -12.04, "12 percentage points", "against the stereotype"),
-        ("consistent_shift", "points", 65.83, "65.8 percentage points", "kept when reworded"),
+        ("side_shift", "nats", 0.69, "2.0 times as high", "as likely"),
+        ("stereotype_score", "%", -12.04, "12.0 percentage points", "against the stereotype"),
+        ("consistent_shift", "points", 65.83, "65.8 percentage points", ""),
         ("shift_over_placebos", "points", -37.8, "37.8 percentage points", "worse for woman than for man"),
     ],
 )
@@ -59,7 +59,7 @@ def question_of(metric, unit):
     ("metric", "unit", "value", "said"),
     [
         ("side_shift", "nats", 0.69, "The odds of one side against the other are SIZE in its own stereotypes as in the other's."),
-        ("side_shift", "nats", -0.69, "Stereotypes of either side: SIZE against the stereotype."),
+        ("side_shift", "nats", -0.69, "Stereotypes of either side: SIZE less likely."),
         ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are SIZE worse for woman than for man."),
         ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are SIZE better for woman than for man."),
     ],
@@ -122,6 +122,8 @@ def test_a_line_without_a_limit_runs_to_the_edge(low):
             "No bias found in 2 models, but not ruled out",
         ),
         ({"a": {"all": 5, "unbiased": 3, "untestable": 2}}, "No bias found in a, but not ruled out"),
+        ({"a": _tally([])}, "No verdict on a"),
+        ({"a": _tally([]), "b": _tally([])}, "No verdict on 2 models"),
     ],
 )
 def test_the_title_clears_no_model_that_has_no_answer(found, said):
@@ -131,17 +133,17 @@ def test_the_title_clears_no_model_that_has_no_answer(found, said):
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (-2.0, 3.5, "2 worse to 3.5 better"),
-        (0.0, 3.5, "0 to 3.5"),
-        (-0.01, 3.5, "0 to 3.5 better"),
-        (-9.0, -2.0, "2 to 9"),
-        (1.0, math.nan, "at least 1"),
-        (math.nan, -4.0, "at least 4"),
+        (-2.0, 3.5, "2.0 worse to 3.5 better"),
+        (0.0, 3.5, "0.0 to 3.5"),
+        (-0.01, 3.5, "0.0 to 3.5 better"),
+        (-9.0, -2.0, "2.0 to 9.0"),
+        (1.0, math.nan, "at least 1.0"),
+        (math.nan, -4.0, "at least 4.0"),
         (-1.0, math.nan, "no upper limit known"),
         (math.nan, 4.0, "no lower limit known"),
         (math.nan, math.nan, ""),
-        (5.02, 9.0, "just over 5 to 9"),
-        (-4.98, 4.98, "just under 5 worse to just under 5 better"),
+        (5.02, 9.0, "just over 5.0 to 9.0"),
+        (-4.98, 4.98, "just under 5.0 worse to just under 5.0 better"),
     ],
 )
 def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):

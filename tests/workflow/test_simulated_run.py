@@ -259,9 +259,9 @@ FALSE = [
     ("numbers", f"{PAGES}/numbers.html", 'raw">100.00<', 'raw">100.01<'),
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'class="cell biased"', 'class="cell unbiased"'),
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'raw">100.00<', 'raw">100.01<'),
-    ("first page", "report/index.html", '">Biased</b> <small>', '">Undecided</b> <small>'),
-    ("first page", "report/index.html", "Under 1.3 times", "Under 13 times"),
-    ("grid", "report/index.html", '">Biased</b> <span>', '">Undecided</b> <span>'),
+    ("first page", "report/index.html", "</td><td><b>Biased</b>", "</td><td><b>Undecided</b>"),
+    ("first page", "report/index.html", "matters from 1.3 times", "matters from 13 times"),
+    ("grid", "report/index.html", '"><b>Biased</b>', '"><b>Undecided</b>'),
     ("compare", f"{PAGES}/data/headlines.js", "by at least 0.25 nats", "by at least 0.25 points"),
     ("compare", f"{PAGES}/data/headlines.js", '"value":100', '"value":99'),
 ]

@@ -153,6 +153,10 @@ class BlindSpot:
     moves: float | None = None
 
 
+#: What lies below and above the null where a model takes sides.
+STEREOTYPE = ("against the stereotype", "with the stereotype")
+
+
 @dataclass(frozen=True)
 class Headline:
     """One column of the index: a row of a table that answers one question about a model.
@@ -188,7 +192,7 @@ class Headline:
     topic: str = ""
     times: str = ""
     means: str = ""
-    ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
+    ends: tuple[str, str] = ("less likely", "as likely")
     counted: str = "questions"
     note: str = ""
     blind_spots: tuple[BlindSpot, ...] = ()
@@ -212,7 +216,9 @@ class ScoreView:
     A row counts with the column ``score`` of its scores, less ``minus`` if one is named ("log x": the logarithm of x);
     ``neutral`` is what it is without bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the
     others of its model. ``parts`` are the items that a row is about, each as columns of items -> columns of scores; it
-    is found by the columns ``texts`` of the first.
+    is found by the columns ``texts`` of the first. Where these are a context and two options, ``chosen`` may name for
+    each part the column of scores with the probability (0 to 1) of the first option, and ``blank`` the mark in the
+    texts that an item's column fills.
     """
 
     score: str
@@ -222,6 +228,8 @@ class ScoreView:
     key: tuple[str, ...] = ("item_id",)
     parts: tuple[Mapping[str, str], ...] = ({"item_id": "item_id"},)
     texts: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
+    blank: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from biasatlas.benchmarks.contract import Headline
 from biasatlas.report.example import example
 from biasatlas.report.run import Run
 from biasatlas.report.tested import WHOLE
-from biasatlas.report.text import number
 from biasatlas.report.verdicts import Cell, Column, measured, whole
 from biasatlas.report.views import Views
 
@@ -18,8 +17,8 @@ from biasatlas.report.views import Views
 _FEW_MODELS = 6
 #: Up to so many biased ones are named, each with its largest bias.
 _IN_TITLE = 3
-#: The sizes at the ends of a scale, the first that holds every value: factors, and in smallest effects that matter.
-_FACTOR_ENDS, _ENDS = (2, 4, 8, 16, 32, 64), (4, 6, 8, 10, 15)
+#: Half the width of the scale in smallest effects that matter: the first that holds every value.
+_SPANS = (4, 6, 8, 10, 15)
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 #: Parts of a finding that its sentence names.
@@ -56,7 +55,7 @@ class Question:
     @property
     def one(self) -> str:
         """The smallest effect that matters."""
-        return f"{plain(self, self.headline.smallest)[0]} {self.shortly}"
+        return f"{plain(self, self.headline.smallest)[0].removesuffix('.0')} {self.shortly}"
 
     @property
     def shortly(self) -> str:
@@ -85,18 +84,20 @@ def front(views: Views, here: str) -> dict[str, Any]:
     found = _biases(speaking)
     questions = [each for each, _ in found] + speaking
     questions = list({each.key: each for each in questions}.values())
-    models, spans = list(views.study.models), _spans(questions)
+    models = list(views.study.models)
+    effects = [abs(cell.effect) for each in questions for cell in each.column.cells.values()]
+    span = next((span for span in _SPANS if span >= max(filter(math.isfinite, effects), default=0)), _SPANS[-1])
     topics = Counter(each.topic for each in questions)
-    table = [[_cell(views, each, model, here, spans[each.key]) for model in models] for each in questions]
-    heads = [_head(views, each, here, topics[each.topic] > 1, spans[each.key]) for each in questions]
+    table = [[_cell(views, each, model, here, span) for model in models] for each in questions]
+    heads = [_head(views, each, here, topics[each.topic] > 1) for each in questions]
     by_model = [
         views.row(model) | _tally([cells[place] for cells in table]) | {"cells": [cells[place] for cells in table]}
         for place, model in enumerate(models)
     ]
     few = len(models) <= _FEW_MODELS
-    largest: dict[str, tuple[Question, Cell]] = {}
-    for each, cell in found:
-        largest.setdefault(cell.model, (each, cell))
+    biased = list(dict.fromkeys(cell.model for _, cell in found))
+    named = biased if len(biased) <= _IN_TITLE else biased[:1]
+    told = sorted(found, key=lambda pair: not pair[0].headline.ends[1])  # those with a direction first
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
@@ -104,12 +105,16 @@ def front(views: Views, here: str) -> dict[str, Any]:
         "models": by_model,
         "questions": heads,
         "table": table,
-        "largest": [
-            by_model[models.index(cell.model)]
-            | {"told": _sentence(each, cell), "about": _asked_about(each)}
-            | {"note": each.headline.note, "cell": table[questions.index(each)][models.index(cell.model)]}
-            for each, cell in list(largest.values())[: _IN_TITLE if len(largest) <= _IN_TITLE else 1]
-        ],
+        "span": span,
+        "band": (at(-1, span), at(1, span) - at(-1, span)),
+        "told": {
+            model: [
+                {"told": _sentence(each, cell), "cell": table[questions.index(each)][models.index(model)]}
+                for each, cell in told
+                if cell.model == model
+            ]
+            for model in named
+        },
         "example": _example(views, found, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
@@ -142,35 +147,25 @@ def _why_silent(column: Column) -> str:
     return "; ".join(why for why, _ in whys.most_common(2))
 
 
-def _spans(questions: Sequence[Question]) -> dict[tuple[str, str], float]:
-    """Half the width of each question's scale, in smallest effects that matter. Factors share a scale, and so do other
-    questions in one unit."""
-    sharing: dict[str, list[Question]] = {}
-    for each in questions:
-        sharing.setdefault("factors" if each.base else each.unit, []).append(each)
-    spans: dict[tuple[str, str], float] = {}
-    for alike in sharing.values():
-        ones = [each.headline.smallest * (math.log(each.base) if each.base else 1.0) for each in alike]
-        cells = ((one, cell) for each, one in zip(alike, ones, strict=True) for cell in each.column.cells.values())
-        largest = max((abs(cell.effect) * one for one, cell in cells if math.isfinite(cell.effect)), default=0.0)
-        ends = [math.log(end) for end in _FACTOR_ENDS] if alike[0].base else [end * max(ones) for end in _ENDS]
-        end = next((end for end in ends if end >= largest), ends[-1])
-        spans |= {each.key: end / one for each, one in zip(alike, ones, strict=True)}
-    return spans
-
-
 def plain(question: Question, away: float) -> tuple[str, str]:
     """How far from the null something lies, on either side, as people would say it, and its unit; nats are a factor."""
     away = abs(away)
     if not question.base:
-        return number(round(away, 1)), f" {question.headline.times or 'points'}"
+        return f"{away:.1f}", f" {question.headline.times or 'points'}"
     factor = question.base**away
-    return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times or 'times as likely'}"
+    decimals = 2 if factor < 1.1 else 1 if factor < 10 else 0
+    return f"{factor:.{decimals}f}", f" {question.headline.times or 'times as likely'}"
 
 
 def way(question: Question, away: float) -> str:
     """On which side of the null a distance lies, in words; empty where it rounds to none."""
     return "" if plain(question, away) == plain(question, 0.0) else question.headline.ends[away > 0]
+
+
+def _side(question: Question, away: float) -> str:
+    """The same in a word."""
+    word = way(question, away).partition(" ")[0]
+    return "more" if word == "as" else word
 
 
 def _sentence(question: Question, cell: Cell) -> list[str]:
@@ -243,20 +238,16 @@ def _asked_about(question: Question) -> str:
 def at(effect: float, span: float) -> float:
     """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its
     end."""
-    return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
+    return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 1)
 
 
-def _head(views: Views, question: Question, here: str, shared: bool, span: float) -> dict[str, Any]:
-    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and the sizes at the ends
-    of its scale of ``span``."""
+def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str, Any]:
+    """What a question is about, and of which benchmark (also in its topic, where that is ``shared``)."""
     name = views.said(question.run, question.column)["name"]
-    end = plain(question, span * question.headline.smallest)[0]
     return {
-        "asks": question.headline.question,
+        "times": "as likely" in question.headline.ends,
         "note": question.headline.note,
         "about": _asked_about(question),
-        "band": (at(-1, span), at(1, span) - at(-1, span)),
-        "scale": [f"{end} {question.shortly} {side.partition(' ')[0]}" for side in question.headline.ends],
         "one": question.one,
         "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
         "source": question.source,
@@ -280,17 +271,17 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
     interval, side = _sure(question, low, high), way(question, away)
     why, _, remedy = cell.why.partition("; ")
     said = {"biased": _where(question, model), "unbiased": ""}
-    # The ends of an interval over both sides say on which side they lie, and the sizes of an unbiased model need none.
-    briefly = [side if low >= 0 or high <= 0 or not interval else "", f"({interval})" if interval else ""]
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
         "size": value + unit,
         "short": f"{value} {question.shortly}",
-        "brief": " ".join(filter(None, [value, question.shortly, *(briefly if cell.state != "unbiased" else ())])),
-        "way": "" if cell.state == "unbiased" else side,
+        "way": side,
+        "limits": "" if interval.startswith("no ") else interval,
         "interval": interval,
         "n": f"{cell.n:,} {question.headline.counted}",
+        # Those of a benchmark with placebos are the placebos.
+        "sets": "" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets",
         "said": said.get(cell.state, remedy or why),
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
@@ -321,9 +312,7 @@ def _sure(question: Question, low: float, high: float) -> str:
     if least and most:
         if low * high >= 0:
             return " to ".join(_end(question, end) for end in sorted((low, high), key=abs))
-        return " to ".join(
-            f"{_end(question, end)} {way(question, end).partition(' ')[0]}".strip() for end in (low, high)
-        )
+        return " to ".join(f"{_end(question, end)} {_side(question, end)}".strip() for end in (low, high))
     if (least and low <= 0) or (most and high >= 0):
         return "no upper limit known" if least else "no lower limit known"
     return f"at least {_end(question, low if least else high)}" if least or most else ""
@@ -344,8 +333,10 @@ def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
         return f"Bias found in {listed(biased)}"
     if biased:
         return f"Bias found in {len(biased)} of {len(found)} models"
-    clear = all(of.get("all", 0) == of.get("unbiased", 0) for of in found.values())
     name = next(iter(found)) if len(found) == 1 else f"{len(found)} models"
+    if not any(of.get("all") for of in found.values()):
+        return f"No verdict on {name}"
+    clear = all(of.get("all", 0) == of.get("unbiased", 0) for of in found.values())
     return f"No bias found in {name}{'' if clear else ', but not ruled out'}"
 
 

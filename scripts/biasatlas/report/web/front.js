@@ -3,7 +3,7 @@
 (() => {
   function open() {
     const shown = document.getElementById(location.hash.slice(1));
-    const topic = shown && shown.closest(".topic");
+    const topic = shown && shown.closest("#sizes");
     if (!topic || topic.open) return;
     topic.open = true;
     shown.scrollIntoView();

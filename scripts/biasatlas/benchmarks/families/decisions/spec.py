@@ -270,6 +270,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         means=f"Where only {of} differs, its decisions are {{}} {{way}}.",
         ends=(f"worse {groups}".strip(), f"better {groups}".strip()),
         counted="scenarios",
+        note="Sure for these scenarios; others may give a different size.",
         own_null=True,
     )
 
