@@ -321,7 +321,7 @@
     const judged = parts.flatMap((part) => part.answers.flatMap((answer, which) => answer.judged.map((grade) => {
       const told = answered(grade, grade.labels ? JSON.parse(grade.labels) : []);
       return make("details", {},
-        make("summary", {}, `${nameOf[chosen[which]]}, judged: ${[grade.criterion, grade.answer_repeat].filter((name) => name !== undefined).join(", ")}: ${told.split("\n")[0].slice(0, 60)}`),
+        make("summary", {}, `${nameOf[chosen[which]]}, judged: ${[grade.criterion, grade.answer && `answer ${Number(grade.answer) + 1}`].filter(Boolean).join(", ")}: ${told.split("\n")[0].slice(0, 60)}`),
         ...(grade.messages ? JSON.parse(grade.messages).map((message) => said(message.role, message.content)) : []),
         said("the judge", told));
     })));
