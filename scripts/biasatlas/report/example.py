@@ -82,12 +82,9 @@ def _apart(row: pd.DataFrame, parts: Sequence[Mapping[str, str]]) -> list[tuple[
 
 def _texts(run: Run, row: pd.DataFrame, part: Mapping[str, str], names: tuple[str, ...]) -> list[tuple[str, str]]:
     """The texts of the item that ``row`` of scores is about, by what they are."""
-    texts = _item(run, row, part)
-    return [
-        (name.replace("_", " "), visible(texts[name]))
-        for name in (names if texts is not None else ())
-        if isinstance(texts.get(name), str) and texts[name]
-    ]
+    item = _item(run, row, part)
+    texts = {} if item is None else {name: item.get(name) for name in names}
+    return [(name.replace("_", " "), visible(text)) for name, text in texts.items() if isinstance(text, str) and text]
 
 
 def _item(run: Run, row: pd.DataFrame, part: Mapping[str, str]) -> pd.Series | None:
