@@ -223,7 +223,7 @@ def test_every_artefact_says_the_same_of_every_claim(folder):
     results = folder / "results"
     assert disagreements(results, "recommended") == []
     tables = {f"{name} {ending}" for name in ("findings", "pairs") for ending in ("csv", "md", "tex", "json")}
-    pages = {"first page", "page", "numbers", "benchmark page", "compare"}
+    pages = {"first page", "grid", "page", "numbers", "benchmark page", "compare"}
     assert artefacts(results, "recommended") == pages | tables | {"summary json", "summary md", "summary tex"}
 
 
