@@ -250,13 +250,13 @@ def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str]) -
 
 
 def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The first page's words, and from which size on a bias matters; its other numbers are in everyday units."""
+    """The first page's words in its rows and its grid, and from which size on a bias matters; its other numbers are in
+    everyday units."""
     text = (results / "report/index.html").read_text(encoding="utf-8")
     about = {(benchmark, question): of for benchmark, _, question, of in _headlines(claims)}
-    for block in re.findall(r"<tbody>.*?</tbody>", text, flags=re.DOTALL):
-        found = re.search(r'scope="rowgroup".*?href="pages/(\w+)\.[^"#]*#([^"]*)"', block)
-        if not found:
-            continue
+    grid = dict(re.findall(r'<td class="\w+"[^>]*><a href="#(q\d+m\d+)"><b>(\w+)', text))
+    for block in re.findall(r'<tbody id="q\d+">.*?</tbody>', text, flags=re.DOTALL):
+        found = re.search(r'href="pages/(\w+)\.[^"#]*#([^"]*)"', block)
         benchmark = found[1]
         spec = load_spec(benchmark)
         (headline,) = (each for each in spec.headlines if each.name == html.unescape(found[2]))
@@ -264,11 +264,13 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
             continue
         unit, smallest = spec.metrics[headline.metric].unit, headline.smallest
         known = f"{math.exp(smallest):.2g} times" if unit.startswith("nats") else f"{smallest:g} points"
-        shown = html.unescape(re.search(r"a bias matters from (.*?) on\.", block)[1])
-        for model, state, word in re.findall(r'data-of="(.*?)".*?class="verdict (\w+)">(\w+)', block, flags=re.DOTALL):
+        shown = html.unescape(re.search(r"matters from (.*?)\. ", block)[1])
+        rows = re.findall(r'class="(\w+)" id="(q\d+m\d+)"><th scope="row">(.*?)<.*?<b>(\w+)</b>', block)
+        for state, place, model, word in rows:
             said = words(state, smallest, unit) if shown == known else f"{state}, and it matters from {shown} on"
             key = (model, benchmark, *about[benchmark, headline.question])
             yield key, Said("first page", word.lower(), None, None, None, said)
+            yield key, Said("grid", grid[place].lower(), None, None, None)
 
 
 def _compared(results: Path, models: list[str], claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:

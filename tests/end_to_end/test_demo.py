@@ -107,11 +107,12 @@ def test_the_lines_of_the_first_page_agree_with_its_words(demo):
     """Whole line outside of the band: biased; inside: unbiased; both: undecided."""
     with browsing() as visitor:
         visitor.open(demo / "results/demo/report/index.html")
-        drawn = visitor.page.locator(".front tr:has(.strip > line:not(.null))").evaluate_all(
+        drawn = visitor.page.locator(".front tr:has(.strip > line)").evaluate_all(
             """rows => rows.map(row => {
-              const of = (part, name) => parseFloat(row.querySelector(`.strip > ${part}`).getAttribute(name));
-              return [row.className, of("line:not(.null)", "x1"), of("line:not(.null)", "x2"), of("rect", "x"),
-                      of("rect", "width")];
+              const of = (part, name) => parseFloat(part.getAttribute(name));
+              const line = row.querySelector(".strip > line");
+              const band = document.querySelector(`${row.querySelector("use").getAttribute("href")} > rect`);
+              return [row.className, of(line, "x1"), of(line, "x2"), of(band, "x"), of(band, "width")];
             })"""
         )
     assert len(drawn) == 12
@@ -127,7 +128,8 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
             visitor.open(path)
             visitor.page.wait_for_load_state("networkidle")
         visitor.open(index)
-        visitor.page.locator(".front tbody", has_text="women and men").first.locator("td > a").first.click()
+        visitor.page.locator(".grid td.biased a", has_text="3.0 times").first.click()
+        visitor.page.locator("tr:target td > a").click()
         visitor.ready()
         visitor.page.locator("#grid tbody a").first.click()
         visitor.page.wait_for_selector("#item h2")

@@ -8,7 +8,7 @@ import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for
-from biasatlas.report.front import Question, _sure, _tally, _title, _told, at, drawn, plain
+from biasatlas.report.front import Question, _sentence, _sure, _tally, _title, at, drawn, plain, way
 from biasatlas.report.run import Run, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -23,26 +23,49 @@ SPEAKING = [
 
 @pytest.mark.parametrize(("name", "headline"), SPEAKING, ids=lambda value: getattr(value, "name", value))
 def test_every_headline_with_a_null_has_words_for_it(name, headline):
-    assert headline.topic and all(headline.ends) and "?" in headline.question
+    assert headline.topic and headline.ends[0] and headline.counted and "?" in headline.question
     assert headline.means.count("{}") == 1
+    first = [end.partition(" ")[0] for end in headline.ends]
+    assert first[0] != first[1]  # an interval over both sides names them by their first words
 
 
 @pytest.mark.parametrize(
-    ("metric", "unit", "away", "said"),
+    ("metric", "unit", "away", "said", "side"),
     [
-        ("balanced_shift", "nats", 1.1, ("3", " times as likely")),
-        ("balanced_shift", "nats", -0.008, ("0.99", " times as likely")),
-        ("side_shift", "nats", 0.69, ("2", " times as high")),
-        ("stereotype_score", "%", -12.04, ("-12", " percentage points")),
-        ("consistent_shift", "points", 65.83, ("65.8", " percentage points")),
+        ("balanced_shift", "nats", 1.1, "3.0 times as likely", "as likely"),
+        ("balanced_shift", "nats", -0.008, "1.01 times as likely", "less likely"),
+        ("balanced_shift", "nats", -0.0008, "1.00 times as likely", ""),
+        ("side_shift", "nats", 0.69, "2.0 times as high", "as likely"),
+        ("stereotype_score", "%", -12.04, "12.0 percentage points", "against the stereotype"),
+        ("consistent_shift", "points", 65.83, "65.8 percentage points", ""),
+        ("shift_over_placebos", "points", -37.8, "37.8 percentage points", "worse for woman than for man"),
     ],
 )
-def test_a_size_is_said_as_people_would(metric, unit, away, said):
-    headline = next(each for _, each in SPEAKING if each.metric == metric)
+def test_a_size_and_its_side_are_said_as_people_would(metric, unit, away, said, side):
+    question = question_of(metric, unit)
+    assert "".join(plain(question, away)) == said and way(question, away) == side
+
+
+def question_of(metric, unit):
+    # Of the benchmarks of decisions that of interviews.
+    headline = next(
+        each for name, each in SPEAKING if each.metric == metric and name not in ("discrim_eval", "hiring_bias")
+    )
     spec = SimpleNamespace(metrics={metric: SimpleNamespace(unit=unit)})
-    question = Question(SimpleNamespace(spec=spec), SimpleNamespace(headline=headline))
-    shown, of = plain(question, away)
-    assert (shown.replace("−", "-").removesuffix(".0"), of) == said
+    return Question(SimpleNamespace(spec=spec), SimpleNamespace(headline=headline))
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "value", "said"),
+    [
+        ("side_shift", "nats", 0.69, "The odds of one side against the other are SIZE in its own stereotypes as in the other's."),
+        ("side_shift", "nats", -0.69, "Stereotypes of either side: SIZE less likely."),
+        ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are SIZE worse for woman than for man."),
+        ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are SIZE better for woman than for man."),
+    ],
+)  # fmt: skip
+def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
+    assert "SIZE".join(_sentence(question_of(metric, unit), Cell("m", "biased", "", "", value=value, null=0.0))) == said
 
 
 def test_a_scale_ends_where_it_ends():
@@ -99,6 +122,8 @@ def test_a_line_without_a_limit_runs_to_the_edge(low):
             "No bias found in 2 models, but not ruled out",
         ),
         ({"a": {"all": 5, "unbiased": 3, "untestable": 2}}, "No bias found in a, but not ruled out"),
+        ({"a": _tally([])}, "No verdict on a"),
+        ({"a": _tally([]), "b": _tally([])}, "No verdict on 2 models"),
     ],
 )
 def test_the_title_clears_no_model_that_has_no_answer(found, said):
@@ -108,24 +133,25 @@ def test_the_title_clears_no_model_that_has_no_answer(found, said):
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (-2.0, 3.5, "−2 to 3.5"),
-        (1.0, math.nan, "1 or more"),
-        (math.nan, -4.0, "−4 or less"),
-        (-1.0, math.nan, "no upper limit"),
-        (math.nan, 4.0, "no lower limit"),
+        (-2.0, 3.5, "2.0 worse to 3.5 better"),
+        (0.0, 3.5, "0.0 to 3.5"),
+        (-0.01, 3.5, "0.0 to 3.5 better"),
+        (-9.0, -2.0, "2.0 to 9.0"),
+        (1.0, math.nan, "at least 1.0"),
+        (math.nan, -4.0, "at least 4.0"),
+        (-1.0, math.nan, "no upper limit known"),
+        (math.nan, 4.0, "no lower limit known"),
         (math.nan, math.nan, ""),
-        (5.02, 9.0, "just over 5 to 9"),
-        (-4.98, 4.98, "just over −5 to just under 5"),
+        (5.02, 9.0, "just over 5.0 to 9.0"),
+        (-4.98, 4.98, "just under 5.0 worse to just under 5.0 better"),
     ],
 )
 def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):
-    question = SimpleNamespace(base=0.0, headline=SimpleNamespace(times="", smallest=5.0))
+    headline = SimpleNamespace(times="", smallest=5.0, ends=("worse for one", "better for one"))
+    question = SimpleNamespace(base=0.0, headline=headline)
     assert _sure(question, low, high) == said
 
 
 def test_a_question_that_a_model_is_not_asked_counts_nowhere():
     cells = [{"state": "missing", "word": "Not asked"}, {"state": "missing", "word": "No result"}]
     assert _tally(cells) == {"all": 1, "missing": 1}
-    assert _told([{"topic": "one"}, {"topic": "other"}], cells) == [
-        {"state": "missing", "on": [({"topic": "other"}, cells[1])]}
-    ]

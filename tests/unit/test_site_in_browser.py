@@ -210,7 +210,8 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
 def test_the_items_behind_a_headline_stand_in_the_order_of_what_they_add(visitor, site):
     page = visitor.page
     visitor.open(site)
-    page.locator(".front [data-of=constructor] a", has_text="points").click()
+    page.click(".grid td a >> nth=0")
+    page.locator("tr:target a").click()
     visitor.ready()
     assert page.input_value("#sort") == "adds" and "of=" in page.url
     # Odd items lie as far above 10 as even ones do below it, and one further.
@@ -238,9 +239,7 @@ def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):
     visitor.open(site)
     page.locator("details:has(.example)").evaluate("details => details.open = true")
     assert f"the {HOSTILE[3]} man" in page.inner_text(".example")
-    assert "Of the 12 items" in page.inner_text(
-        "main"
-    ) and "30 percentage points in this item alone" in page.inner_text("main")
+    assert "30.0 percentage points here" in page.inner_text("main")
     page.click("a:text('What the model was asked')")
     visitor.ready()
     page.wait_for_selector("#item h2")
@@ -372,18 +371,33 @@ def test_the_first_page_shows_every_model_on_one_scale(visitor, site):
     page = visitor.page
     visitor.open(site)
     assert page.inner_text("h1").startswith("Bias found in ")
-    assert page.locator(".front [scope=row] a").all_inner_texts() == MODELS
-    row = page.locator(".front [data-of]").first
+    page.click("#sizes > summary")
+    assert page.locator(".front [scope=row]").all_inner_texts() == MODELS
+    row = page.locator(".front tbody tr[id]").first
     # 60 of 100 where 50 is neutral and 5 matter: two on a scale of four to either side, 48 % of the width each.
-    assert "10 points 6 to 14\tBiased" in row.inner_text()
+    assert f"10.0 points with the stereotype {COUNT} pairs in 9 sets\tBiased" in row.inner_text()
     assert row.locator("circle").get_attribute("cx") == "74.0%"
+
+
+def test_a_cell_of_the_grid_opens_the_row_that_says_the_same(visitor, site):
+    page = visitor.page
+    visitor.open(site)
+    cells = page.locator(".grid tbody td")
+    assert cells.all_inner_texts() == [
+        f"Biased\n{10 + n}.0 points with the stereotype ({6 + n}.0 to {14 + n}.0)" for n in range(3)
+    ]
+    assert not page.locator("#sizes table").is_visible()
+    cells.nth(1).locator("a").click()
+    row = page.locator("tr:target")
+    row.locator("a").wait_for()
+    assert "toString" in row.inner_text() and "11.0 points with the stereotype" in row.inner_text()
 
 
 def test_numbers_and_first_page_read_without_script(visitor, site):
     context = visitor.page.context.browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.as_uri())
-    assert "10 points" in page.inner_text(".front") and "Biased" in page.inner_text(".front")
+    assert "10.0 points" in page.inner_text(".grid") and "Biased" in page.inner_text(".grid")
     page.goto((site.parent / PAGES / "numbers.html").as_uri())
     assert "biased" in page.inner_text("#matrix") and "60.0" in page.inner_text("#matrix")
     assert not page.locator("#find").is_visible()
@@ -395,15 +409,15 @@ def test_seventeen_models_stand_in_one_table_in_any_order(visitor, tmp_path):
     index = write_site(tmp_path, models, HOSTILE, lost=["lost"])
     page = visitor.page
     visitor.open(index)
-    assert "17 models, 1 question: 17 results, 16 biased, 1 without a result" in page.inner_text(".lead")
-    rows = page.locator(".front tbody th a")
+    assert "17 models, 1 topic: 17 results, 16 biased, 1 without a result" in page.inner_text("main")
+    rows = page.locator(".grid tbody th a")
     assert rows.all_inner_texts() == models
     page.select_option("#order", "0")
     assert rows.all_inner_texts() == [*models[15::-1], "lost"]
     page.reload()
     assert rows.first.inner_text() == models[15]
-    page.click("summary:has-text('Why some')")
-    assert "No value: choices of stereotypes, 1 of 17 models" in page.inner_text("main details:has-text('not decided')")
+    page.click(".grid td.missing a")
+    assert "No result no value" in page.locator("tr:target").inner_text()
     for path in [index, *(index.parent / PAGES).glob("*.html")]:
         assert path.stat().st_size < 150_000, path.name
     assert [v["id"] for v in Axe().run(page, options={"preload": False}).response["violations"]] == []
@@ -421,7 +435,7 @@ def test_one_model_without_values_on_one_endless_item(visitor, tmp_path):
     index = write_site(tmp_path, ALONE, [LONG], lost=ALONE)
     page = visitor.page
     visitor.open(index)
-    assert "without a result on 1 of 1" in page.inner_text(".lead") and "no value" in page.inner_text(".front")
+    assert "No result" in page.inner_text(".grid") and "no value" in page.text_content(".front")
     visitor.open(index.parent / PAGES / "numbers.html")
     assert "nothing measured" in page.inner_text(".lead") and "no value for any model" in page.inner_text("main")
     for path in sorted((index.parent / PAGES).glob("*.html")):

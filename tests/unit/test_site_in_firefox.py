@@ -86,6 +86,7 @@ def test_the_site_works_in_firefox(firefox, tmp_path):
         assert firefox.run("return document.querySelectorAll('main script, main img[src=x]').length") == 0, path.name
     firefox.open(index.as_uri())
     assert firefox.run("return document.querySelector('h1').innerText").startswith("Bias found in ")
+    firefox.run("document.querySelector('.grid td a').click()")
     assert firefox.run("return document.querySelector('.front circle').getBoundingClientRect().width") > 5
     firefox.open((index.parent / PAGES / "compare.html").as_uri())
     firefox.until("return document.querySelectorAll('.front tbody tr:not([hidden])').length > 0")

@@ -223,7 +223,7 @@ def test_every_artefact_says_the_same_of_every_claim(folder):
     results = folder / "results"
     assert disagreements(results, "recommended") == []
     tables = {f"{name} {ending}" for name in ("findings", "pairs") for ending in ("csv", "md", "tex", "json")}
-    pages = {"first page", "page", "numbers", "benchmark page", "compare"}
+    pages = {"first page", "grid", "page", "numbers", "benchmark page", "compare"}
     assert artefacts(results, "recommended") == pages | tables | {"summary json", "summary md", "summary tex"}
 
 
@@ -259,8 +259,9 @@ FALSE = [
     ("numbers", f"{PAGES}/numbers.html", 'raw">100.00<', 'raw">100.01<'),
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'class="cell biased"', 'class="cell unbiased"'),
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'raw">100.00<', 'raw">100.01<'),
-    ("first page", "report/index.html", '">Biased<', '">Undecided<'),
+    ("first page", "report/index.html", "</td><td><b>Biased</b>", "</td><td><b>Undecided</b>"),
     ("first page", "report/index.html", "matters from 1.3 times", "matters from 13 times"),
+    ("grid", "report/index.html", '"><b>Biased</b>', '"><b>Undecided</b>'),
     ("compare", f"{PAGES}/data/headlines.js", "by at least 0.25 nats", "by at least 0.25 points"),
     ("compare", f"{PAGES}/data/headlines.js", '"value":100', '"value":99'),
 ]

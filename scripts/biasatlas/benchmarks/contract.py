@@ -155,6 +155,10 @@ class BlindSpot:
     moves: float | None = None
 
 
+#: What lies below and above the null where a model takes sides.
+STEREOTYPE = ("against the stereotype", "with the stereotype")
+
+
 @dataclass(frozen=True)
 class Headline:
     """One column of the index: a row of a table that answers one question about a model.
@@ -169,9 +173,11 @@ class Headline:
     placebos, so that a verdict needs no validity card.
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
-    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``means`` is the
-    sentence that says what a bias of the size ``{}`` is, and ``ends`` are what lies below and above the null on a
-    scale. A headline without a null needs none of them.
+    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``ends`` are what a
+    size is followed by below and above the null ("worse for ..."), ``means`` is the sentence that says what a bias of
+    the size ``{}`` above the null is (on either side of it, where it has a ``{way}`` for one of the ``ends``),
+    ``counted`` are what ``n`` counts, and ``note`` explains groups or a side that a reader may not know. A headline
+    without a null needs none of them.
     """
 
     name: str
@@ -188,7 +194,9 @@ class Headline:
     topic: str = ""
     times: str = ""
     means: str = ""
-    ends: tuple[str, str] = ("against the stereotype", "with the stereotype")
+    ends: tuple[str, str] = ("less likely", "as likely")
+    counted: str = "questions"
+    note: str = ""
     blind_spots: tuple[BlindSpot, ...] = ()
     own_null: bool = False
 
@@ -210,7 +218,9 @@ class ScoreView:
     A row counts with the column ``score`` of its scores, less ``minus`` if one is named ("log x": the logarithm of x);
     ``neutral`` is what it is without bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the
     others of its model. ``parts`` are the items that a row is about, each as columns of items -> columns of scores; it
-    is found by the columns ``texts`` of the first.
+    is found by the columns ``texts`` of the first. Where these are a context and two options, ``chosen`` may name for
+    each part the column of scores with the probability (0 to 1) of the first option, and ``blank`` the mark in the
+    texts that an item's column fills.
     """
 
     score: str
@@ -220,6 +230,8 @@ class ScoreView:
     key: tuple[str, ...] = ("item_id",)
     parts: tuple[Mapping[str, str], ...] = ({"item_id": "item_id"},)
     texts: tuple[str, ...] = ()
+    chosen: tuple[str, ...] = ()
+    blank: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)

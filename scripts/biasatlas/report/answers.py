@@ -100,5 +100,7 @@ def _judged(answered: ModelRun, items: pd.DataFrame) -> pd.DataFrame:
     requests = requests[["request_id", "item_id", "messages", "labels", *own]]
     judged = requests.merge(responses.drop(columns=["task", "kind"]), on="request_id", how="left")
     place = pd.Index(items["item_id"]).get_indexer(judged.pop("item_id"))
-    judged = judged.assign(item=place)[place >= 0]
+    # A request's name ends in the number of the answer, and the criterion where there are several.
+    number = judged["request_id"].str.extract(r"/(\d+)(?:/[^/]*)?$")[0]
+    judged = judged.assign(item=place, answer=number)[place >= 0]
     return judged.sort_values("item", kind="stable").reset_index(drop=True)

@@ -7,7 +7,7 @@ from urllib.parse import quote, urlencode
 
 import pandas as pd
 
-from biasatlas.benchmarks.contract import Headline
+from biasatlas.benchmarks.contract import Headline, ScoreView
 from biasatlas.files import read_repeated, read_scores
 from biasatlas.report.explorer import joined, shown_of
 from biasatlas.report.run import Run, TaskRun
@@ -44,13 +44,33 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
             row = rows.iloc[:1]
             place = {"set": f"{run.key}.{asked.task}", "a": ids[cell.model]}
             place["row"] = "|".join(str(value) for value in row[list(shown.key)].iloc[0])
-            texts = _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
+            texts = _chosen(run, row, shown) or _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
             return {
                 "href": f"{here}items.html#{urlencode(place, quote_via=quote)}",
                 "texts": texts,
                 "language": run.spec.language,
             }
     return None
+
+
+def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str]]:
+    """The context of each item that ``row`` is about, and how the model chose between its options; empty where that is
+    not known."""
+    lines, (mark, filler) = [], shown.blank
+    for part, column in zip(shown.parts, shown.chosen, strict=False):
+        item = _item(run, row, part)
+        if item is None or not isinstance(item.get(filler), str):
+            return []
+        context, one, other = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
+        share = f"{row[column].iloc[0]:.0%}"
+        lines.append((context, f"It says “{one}” with a probability of {share}, else “{other}”"))
+    return lines
+
+
+def _filled(text: str, mark: str, words: str) -> str:
+    """A text with ``words`` for each ``mark``; an article inside it begins with a small letter."""
+    inside = words[:1].lower() + words[1:] if words.startswith(("The ", "A ", "An ")) else words
+    return (words + text[len(mark) :] if text.startswith(mark) else text).replace(mark, inside)
 
 
 def _apart(row: pd.DataFrame, parts: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
@@ -62,14 +82,13 @@ def _apart(row: pd.DataFrame, parts: Sequence[Mapping[str, str]]) -> list[tuple[
 
 def _texts(run: Run, row: pd.DataFrame, part: Mapping[str, str], names: tuple[str, ...]) -> list[tuple[str, str]]:
     """The texts of the item that ``row`` of scores is about, by what they are."""
+    item = _item(run, row, part)
+    texts = {} if item is None else {name: item.get(name) for name in names}
+    return [(name.replace("_", " "), visible(text)) for name, text in texts.items() if isinstance(text, str) and text]
+
+
+def _item(run: Run, row: pd.DataFrame, part: Mapping[str, str]) -> pd.Series | None:
+    """The item that ``row`` is about by the columns of ``part``; None where it is not there."""
     items = read_repeated(run.items, ["item_id"])
-    mine = joined(row, list(part.values())).iloc[0]
-    found = items[(joined(items, list(part)) == mine).to_numpy()]
-    if found.empty:
-        return []
-    texts = found.iloc[0]
-    return [
-        (name.replace("_", " "), visible(texts[name]))
-        for name in names
-        if isinstance(texts.get(name), str) and texts[name]
-    ]
+    found = items[(joined(items, list(part)) == joined(row, list(part.values())).iloc[0]).to_numpy()]
+    return None if found.empty else found.iloc[0]

@@ -9,20 +9,18 @@ from typing import Any
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.report.example import example
 from biasatlas.report.run import Run
-from biasatlas.report.text import number
-from biasatlas.report.verdicts import Cell, Column, measured
+from biasatlas.report.tested import WHOLE
+from biasatlas.report.verdicts import Cell, Column, measured, whole
 from biasatlas.report.views import Views
 
-#: Up to so many models the models stand under each question, with words; beyond, a row a model has all questions.
-FEW_MODELS = 6
-#: Up to so many biased models are named in the title.
+#: Up to so many models those that are biased are named in the title, and the first question's rows are shown.
+_FEW_MODELS = 6
+#: Up to so many biased ones are named, each with its largest bias.
 _IN_TITLE = 3
-#: The sizes at the ends of a scale, the first that holds every value: factors, and in smallest effects that matter.
-_FACTOR_ENDS, _ENDS = (2, 4, 8, 16, 32, 64), (4, 6, 8, 10, 15)
+#: Half the width of the scale in smallest effects that matter: the first that holds every value.
+_SPANS = (4, 6, 8, 10, 15)
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
-#: The states of a model's answers in the order in which the page says them.
-_ORDER = ("biased", "unbiased", "undecided", "untestable", "missing")
 #: Parts of a finding that its sentence names.
 _NAMED = 2
 #: What the cell of a model says where the configuration leaves it out: it counts nowhere.
@@ -57,7 +55,7 @@ class Question:
     @property
     def one(self) -> str:
         """The smallest effect that matters."""
-        return f"{plain(self, self.headline.smallest)[0]} {self.shortly}"
+        return f"{plain(self, self.headline.smallest)[0].removesuffix('.0')} {self.shortly}"
 
     @property
     def shortly(self) -> str:
@@ -65,21 +63,9 @@ class Question:
         return plain(self, 0.0)[1].removeprefix(" percentage").split()[0]
 
     @property
-    def asks(self) -> str:
-        """What its sizes are, in a sentence."""
-        unit = plain(self, 0.0)[1]
-        means = self.headline.means or f"{self.topic}: {{}}."
-        return means.format(f"this many{unit}")
-
-    @property
     def source(self) -> str:
         """Its benchmark, and its protocol unless it is ours."""
         return self.run.title + ("" if self.run.protocol == "recommended" else f" under {self.run.protocol}")
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """What lies below and above the null."""
-        return self.headline.ends
 
     @property
     def topic(self) -> str:
@@ -98,33 +84,37 @@ def front(views: Views, here: str) -> dict[str, Any]:
     found = _biases(speaking)
     questions = [each for each, _ in found] + speaking
     questions = list({each.key: each for each in questions}.values())
-    models, spans = list(views.study.models), _spans(questions)
+    models = list(views.study.models)
+    effects = [abs(cell.effect) for each in questions for cell in each.column.cells.values()]
+    span = next((span for span in _SPANS if span >= max(filter(math.isfinite, effects), default=0)), _SPANS[-1])
     topics = Counter(each.topic for each in questions)
-    few = len(models) <= FEW_MODELS
-    table = [[_cell(views, each, model, here, spans[each.key], few) for model in models] for each in questions]
-    heads = [_head(views, each, here, topics[each.topic] > 1, spans[each.key]) for each in questions]
+    table = [[_cell(views, each, model, here, span) for model in models] for each in questions]
+    heads = [_head(views, each, here, topics[each.topic] > 1) for each in questions]
     by_model = [
-        views.row(model) | _tally([cells[place] for cells in table]) | {"told": _told(heads, [c[place] for c in table])}
+        views.row(model) | _tally([cells[place] for cells in table]) | {"cells": [cells[place] for cells in table]}
         for place, model in enumerate(models)
     ]
+    few = len(models) <= _FEW_MODELS
+    biased = list(dict.fromkeys(cell.model for _, cell in found))
+    named = biased if len(biased) <= _IN_TITLE else biased[:1]
+    told = sorted(found, key=lambda pair: not pair[0].headline.ends[1])  # those with a direction first
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
         "counts": _tally([cell for cells in table for cell in cells]),
-        "benchmarks": len({run.benchmark for run in views.study.runs}),
         "models": by_model,
-        "questions": [head | _tally(cells) for head, cells in zip(heads, table, strict=True)],
+        "questions": heads,
         "table": table,
-        "ends": Counter(each.headline.ends for each in questions).most_common(1)[0][0] if questions else (),
-        "largest": next(
-            (
-                _cell(views, each, cell.model, here, spans[each.key], few) | {"model": cell.model, "head": heads[0]}
-                for each, cell in found
-            ),
-            None,
-        ),
-        "open": _open(heads, table),
-        "most": _most([cell["why"] for cells in table for cell in cells if cell["state"] == "undecided"]),
+        "span": span,
+        "band": (at(-1, span), at(1, span) - at(-1, span)),
+        "told": {
+            model: [
+                {"told": _sentence(each, cell), "cell": table[questions.index(each)][models.index(model)]}
+                for each, cell in told
+                if cell.model == model
+            ]
+            for model in named
+        },
         "example": _example(views, found, here),
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
@@ -157,29 +147,38 @@ def _why_silent(column: Column) -> str:
     return "; ".join(why for why, _ in whys.most_common(2))
 
 
-def _spans(questions: Sequence[Question]) -> dict[tuple[str, str], float]:
-    """Half the width of each question's scale, in smallest effects that matter. Factors share a scale, and so do other
-    questions in one unit."""
-    sharing: dict[str, list[Question]] = {}
-    for each in questions:
-        sharing.setdefault("factors" if each.base else each.unit, []).append(each)
-    spans: dict[tuple[str, str], float] = {}
-    for alike in sharing.values():
-        ones = [each.headline.smallest * (math.log(each.base) if each.base else 1.0) for each in alike]
-        cells = ((one, cell) for each, one in zip(alike, ones, strict=True) for cell in each.column.cells.values())
-        largest = max((abs(cell.effect) * one for one, cell in cells if math.isfinite(cell.effect)), default=0.0)
-        ends = [math.log(end) for end in _FACTOR_ENDS] if alike[0].base else [end * max(ones) for end in _ENDS]
-        end = next((end for end in ends if end >= largest), ends[-1])
-        spans |= {each.key: end / one for each, one in zip(alike, ones, strict=True)}
-    return spans
-
-
 def plain(question: Question, away: float) -> tuple[str, str]:
-    """A distance from the null as people would say it, and its unit; one in nats is a factor."""
+    """How far from the null something lies, on either side, as people would say it, and its unit; nats are a factor."""
+    away = abs(away)
     if not question.base:
-        return number(round(away, 1)).replace("-", "−"), f" {question.headline.times or 'points'}"
+        return f"{away:.1f}", f" {question.headline.times or 'points'}"
     factor = question.base**away
-    return f"{factor:.2f}" if factor < 1.1 else f"{factor:.2g}", f" {question.headline.times or 'times as likely'}"
+    decimals = 2 if factor < 1.1 else 1 if factor < 10 else 0
+    return f"{factor:.{decimals}f}", f" {question.headline.times or 'times as likely'}"
+
+
+def way(question: Question, away: float) -> str:
+    """On which side of the null a distance lies, in words; empty where it rounds to none."""
+    return "" if plain(question, away) == plain(question, 0.0) else question.headline.ends[away > 0]
+
+
+def _side(question: Question, away: float) -> str:
+    """The same in a word."""
+    word = way(question, away).partition(" ")[0]
+    return "more" if word == "as" else word
+
+
+def _sentence(question: Question, cell: Cell) -> list[str]:
+    """What is said before and after the size of a bias that was found."""
+    away, means = cell.value - (cell.null or 0.0), question.headline.means
+    if away > 0 or "{way}" in means:
+        return (means or f"{capital(question.topic)}: {{}}.").format("\0", way=way(question, away)).split("\0")
+    return [f"{capital(question.topic)}: ", f" {way(question, away)}."]
+
+
+def capital(text: str) -> str:
+    """A text that begins with a capital."""
+    return text[:1].upper() + text[1:]
 
 
 def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) -> dict[str, Any] | None:
@@ -187,8 +186,11 @@ def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) ->
     for each, cell in found:
         shown = example(each.run, each.headline, cell, views.study.ids, here)
         if shown:
-            value = "".join(plain(each, cell.value - (cell.null or 0.0)))
-            said = {"source": each.source, "topic": each.topic, "n": cell.item.n, "value": value}
+            said = {
+                "topic": each.topic,
+                "n": cell.item.n,
+                "value": "".join(plain(each, cell.value - (cell.null or 0.0))),
+            }
             return shown | views.row(cell.model) | said | {"away": "".join(plain(each, cell.item.away))}
     return None
 
@@ -207,41 +209,54 @@ def _where(question: Question, model: str) -> str:
         if model in cells and not any(rows.items() <= dict(cells[model].where or {}).items() for rows in others)
     ]
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
+    if len(question.column.parts) < _NAMED:
+        return ""
     named = [
-        " vs ".join(part[:1].upper() + part[1:] for part in name.replace("_", " ").split(" · "))
-        for name, _ in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
+        _part(name)
+        + (f" ({way(question, cell.effect)})" if cell.effect * question.column.cells[model].effect < 0 else "")
+        for name, cell in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
     ]
     more = f" and {len(biased) - _NAMED} others" if len(biased) > _NAMED + 1 else ""
-    return f"clearest for {', '.join(named)}{more}" if named else ""
+    # Of pairs of groups one is the headline itself.
+    first = "clearest for" if whole(question.column) in WHOLE else "also for"
+    return f"{first} {'; '.join(named)}{more}" if named else ""
+
+
+def _part(name: str) -> str:
+    """A part's name, or the two groups that it is of, in words."""
+    return " and ".join(capital(each) for each in name.replace("_", " ").split(" · "))
+
+
+def _asked_about(question: Question) -> str:
+    """What a question was asked about, where its parts name it."""
+    names = [name.replace("_", " ") for name, _ in question.column.parts if name not in question.headline.ends[0]]
+    if whole(question.column) not in WHOLE or not names:
+        return ""
+    return f" about {listed([name.lower() if name.istitle() else name for name in names])}"
 
 
 def at(effect: float, span: float) -> float:
     """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its
     end."""
-    return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 2)
+    return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 1)
 
 
-def _head(views: Views, question: Question, here: str, shared: bool, span: float) -> dict[str, Any]:
-    """What a question asks, of which benchmark (also in its topic, where that is ``shared``), and the sizes at the ends
-    of its scale of ``span``."""
-    said = views.said(question.run, question.column)
+def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str, Any]:
+    """What a question is about, and of which benchmark (also in its topic, where that is ``shared``)."""
+    name = views.said(question.run, question.column)["name"]
     return {
-        "asks": question.asks,
-        "none": 1 if question.base else 0,
-        "band": (at(-1, span), at(1, span) - at(-1, span)),
-        "scale": [plain(question, end * span * question.headline.smallest)[0] for end in (-1, 1)],
+        "times": "as likely" in question.headline.ends,
+        "note": question.headline.note,
+        "about": _asked_about(question),
         "one": question.one,
-        "topic": question.topic + (f" ({question.source})" if shared else ""),
+        "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
         "source": question.source,
-        "name": said["name"],
         "sample": question.run.data == "sample",
-        "href": f"{here}{question.run.key}.html#{said['name']}",
-        "ends": question.ends,
-        "short_ends": [end.split()[0] for end in question.ends],
+        "href": f"{here}{question.run.key}.html#{name}",
     }
 
 
-def _cell(views: Views, question: Question, model: str, here: str, span: float, few: bool) -> dict[str, Any]:
+def _cell(views: Views, question: Question, model: str, here: str, span: float) -> dict[str, Any]:
     """A model's answer to a question: word, size and interval in smallest effects that matter, and what that means."""
     cell = question.column.cells.get(model)
     if cell is None:
@@ -253,17 +268,21 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float, 
     ends = (cell.counted_low, cell.counted_high) if decided else (cell.low, cell.high)
     away, low, high = (value - (cell.null or 0.0) for value in (cell.value, *ends))
     value, unit = plain(question, away)
+    interval, side = _sure(question, low, high), way(question, away)
     why, _, remedy = cell.why.partition("; ")
-    said = {"biased": _where(question, model), "unbiased": "any bias is too small to matter"}
+    said = {"biased": _where(question, model), "unbiased": ""}
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
         "size": value + unit,
-        "interval": _sure(question, low, high),
         "short": f"{value} {question.shortly}",
-        "means": question.headline.means.split("{}"),
+        "way": side,
+        "limits": "" if interval.startswith("no ") else interval,
+        "interval": interval,
+        "n": f"{cell.n:,} {question.headline.counted}",
+        # Those of a benchmark with placebos are the placebos.
+        "sets": "" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets",
         "said": said.get(cell.state, remedy or why),
-        "why": cell.why if cell.state in ("undecided", "untestable") else "",
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
         "at": at(cell.effect, span),
@@ -285,22 +304,26 @@ def drawn(low: float, high: float, question: Question, span: float) -> tuple[flo
 
 
 def _sure(question: Question, low: float, high: float) -> str:
-    """The interval from ``low`` to ``high`` (distances from the null; NaN: no limit) in words; empty without limits."""
-    least, most = (_end(question, end) if math.isfinite(end) else "" for end in (low, high))
+    """The interval from ``low`` to ``high`` (distances from the null; NaN: no limit) in words; empty without limits.
+
+    Sizes of one side go up; of an interval over both sides each end says on which it lies.
+    """
+    least, most = math.isfinite(low), math.isfinite(high)
     if least and most:
-        return f"{least} to {most}"
+        if low * high >= 0:
+            return " to ".join(_end(question, end) for end in sorted((low, high), key=abs))
+        return " to ".join(f"{_end(question, end)} {_side(question, end)}".strip() for end in (low, high))
     if (least and low <= 0) or (most and high >= 0):
-        return "no upper limit" if least else "no lower limit"
-    return f"{least} or more" if least else f"{most} or less" if most else ""
+        return "no upper limit known" if least else "no lower limit known"
+    return f"at least {_end(question, low if least else high)}" if least or most else ""
 
 
 def _end(question: Question, away: float) -> str:
     """An end of an interval; one that rounds to the smallest effect that matters says on which side of it it lies."""
-    limit = math.copysign(question.headline.smallest, away)
-    said = plain(question, away)[0]
-    if away == limit or said != plain(question, limit)[0]:
+    limit, said = question.headline.smallest, plain(question, away)[0]
+    if abs(away) == limit or said != plain(question, limit)[0]:
         return said
-    return f"just {'over' if away > limit else 'under'} {said}"
+    return f"just {'over' if abs(away) > limit else 'under'} {said}"
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
@@ -310,31 +333,11 @@ def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
         return f"Bias found in {listed(biased)}"
     if biased:
         return f"Bias found in {len(biased)} of {len(found)} models"
-    clear = all(of.get("all", 0) == of.get("unbiased", 0) for of in found.values())
     name = next(iter(found)) if len(found) == 1 else f"{len(found)} models"
+    if not any(of.get("all") for of in found.values()):
+        return f"No verdict on {name}"
+    clear = all(of.get("all", 0) == of.get("unbiased", 0) for of in found.values())
     return f"No bias found in {name}{'' if clear else ', but not ruled out'}"
-
-
-def _told(heads: Sequence[Mapping[str, Any]], cells: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """What a model was found to be on each question: questions and cells of each state, in the order of the page."""
-    pairs = [pair for pair in zip(heads, cells, strict=True) if pair[1]["word"] != _NOT_ASKED]
-    told = [(state, [(head, cell) for head, cell in pairs if cell["state"] == state]) for state in _ORDER]
-    return [{"state": state, "on": on} for state, on in told if on]
-
-
-def _open(heads: Sequence[Mapping[str, Any]], table: Sequence[Sequence[Mapping[str, Any]]]) -> dict[str, list[str]]:
-    """Why answers are not decided: each reason, with the questions that it is of and how many models it is of there."""
-    whys: dict[str, list[str]] = {}
-    for head, cells in zip(heads, table, strict=True):
-        # What would decide it differs from model to model, and stands in their cells.
-        for why, models in Counter(cell["why"].split("; ")[0] for cell in cells if cell.get("why")).items():
-            whys.setdefault(why, []).append(f"{head['topic']}, {models} of {len(cells)} models")
-    return whys
-
-
-def _most(whys: Sequence[str]) -> str:
-    """The commonest reason, without what would decide it."""
-    return next((why for why, _ in Counter(why.split("; ")[0] for why in whys).most_common(1)), "")
 
 
 def listed(names: Sequence[str]) -> str:

@@ -214,7 +214,7 @@ class Site:
                 rows.append(
                     {"benchmark": question.source, "page": f"{run.key}.html", "run": run.key, "cells": cells}
                     | {"question": col.headline.question, "name": col.headline.name, "metric": col.headline.metric}
-                    | {"unit": question.unit, "one": question.one, "ends": col.headline.ends, "topic": question.topic}
+                    | {"unit": question.unit, "one": question.one, "topic": question.topic}
                     | {"base": question.base, "shortly": question.shortly}
                 )
         put(self.data, "headlines", rows)

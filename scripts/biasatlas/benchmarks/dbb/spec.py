@@ -1,6 +1,7 @@
 """DBB's declaration: its protocols' options, what the workflow plans with, and every text of its own that people
 read."""
 
+from dataclasses import replace
 from typing import Literal
 
 from biasatlas.benchmarks.contract import (
@@ -22,6 +23,7 @@ from biasatlas.benchmarks.dbb import (
     MCQ_REQUEST_COLUMNS,
     NAMES_REQUEST_COLUMNS,
     NAMES_SCORE_COLUMNS,
+    PLACEHOLDER,
     SCORE_COLUMNS,
     SG_REQUEST_COLUMNS,
     TABLE_10_NAMES,
@@ -36,6 +38,15 @@ _COUNT = "of the instances, those whose bias score reaches the threshold"
 
 _CONFIDENCE = BlindSpot(
     "A model that is 20 % less confident about one identity, whatever it is asked, shifts by up to 4 points", 4.0
+)
+_WAYS = ("reversed when reworded", "")
+_SHOWN = ScoreView(
+    "shift",
+    unit="points",
+    key=("instance_id",),
+    parts=tuple({"template_id": "template_id", "type": "type", "identity": f"identity_{side}"} for side in (1, 2)),
+    texts=("context", "option_1", "option_2"),
+    blank=(PLACEHOLDER, "descriptor_paper"),
 )
 
 
@@ -294,8 +305,9 @@ SPEC = Spec(
             blind_spots=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="When only the person's group changes, its answer typically moves by {}.",
-            ends=("varies with wording", "holds in any wording"),
+            means="When only the person's group changes (a woman in place of a man, say), its answer moves by {}, "
+            "sometimes in favour of one group, sometimes of the other.",
+            ends=_WAYS,
         ),
         Headline(
             name="continuation",
@@ -309,22 +321,12 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="texts that depend on a person's group",
-            means="When only the person's group changes, a continuation typically becomes {}.",
-            ends=("varies with wording", "holds in any wording"),
+            means="When only the person's group changes, a continuation becomes {}.",
+            ends=_WAYS,
+            counted="texts",
         ),
     ),
-    shown=dict.fromkeys(
-        ("MCQ", "SG", "names"),
-        ScoreView(
-            "shift",
-            unit="points",
-            key=("instance_id",),
-            parts=tuple(
-                {"template_id": "template_id", "type": "type", "identity": f"identity_{side}"} for side in (1, 2)
-            ),
-            texts=("context", "option_1", "option_2"),
-        ),
-    ),
+    shown={"MCQ": replace(_SHOWN, chosen=("p_1", "p_2")), "SG": _SHOWN, "names": _SHOWN},
     requirements=(
         *(Need("prompt", value, ("MCQ", "names"), source="dbb") for value in ("table11", "released", "short")),
         Need("sg_prompt", "released", _SG, source="dbb"),

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import STEREOTYPE, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, NO_NULL, STEREOTYPE_SCORE
 from biasatlas.benchmarks.shared.prompting import PromptOptions
 from biasatlas.columns import CASES, Columns, Factor
@@ -198,8 +198,9 @@ SPEC = Spec(
             null=0.0,
             smallest=0.1,
             reason="makes a stereotype a tenth likelier about its own target",
-            topic="stereotypes of groups and professions",
-            means="A stereotype of a group or profession is {} in a sentence about it as in one about another.",
+            topic="stereotypes of races, religions, genders and professions",
+            means="A stereotype of a group or profession is {} about it as about another.",
+            counted="sentences",
             by=("category",),
             parts=("intrasentence",),
         ),
@@ -217,6 +218,7 @@ SPEC = Spec(
                 parts=tasks,
                 topic="choices of stereotypes",
                 times="percentage points",
+                ends=STEREOTYPE,
                 means="It chooses the stereotype {} more often than half of the time.",
             )
             for table, name, question, tasks, null, smallest, reason in (

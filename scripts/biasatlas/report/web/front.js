@@ -1,9 +1,19 @@
 "use strict";
-// The first page: the order of the models.
+// The first page: the order of the models, and the topic that a cell leads to.
 (() => {
+  function open() {
+    const shown = document.getElementById(location.hash.slice(1));
+    const topic = shown && shown.closest("#sizes");
+    if (!topic || topic.open) return;
+    topic.open = true;
+    shown.scrollIntoView();
+  }
+
+  addEventListener("hashchange", open);
+  open();
   const order = document.getElementById("order");
   if (!order) return;
-  const body = document.querySelector(".front tbody");
+  const body = document.querySelector(".grid tbody");
   const configured = [...body.rows];
 
   function sort() {

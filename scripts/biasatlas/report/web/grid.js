@@ -318,10 +318,13 @@
       const twin = parts.length > 1 ? parts[1 - which].asked[index] : undefined;
       return requestBlock(part, request, twin && { ...twin, second: which === 0 }, chosen);
     }));
-    const judged = parts.flatMap((part) => part.answers.flatMap((answer, which) => answer.judged.map((grade) => make("details", {},
-      make("summary", {}, `${nameOf[chosen[which]]}, judged: ${grade.criterion ?? grade.request_id ?? ""} ${grade.status === "ok" ? "" : grade.status}`),
-      ...(grade.messages ? JSON.parse(grade.messages).map((message) => said(message.role, message.content)) : []),
-      said("the judge", answered(grade, grade.labels ? JSON.parse(grade.labels) : []))))));
+    const judged = parts.flatMap((part) => part.answers.flatMap((answer, which) => answer.judged.map((grade) => {
+      const told = answered(grade, grade.labels ? JSON.parse(grade.labels) : []);
+      return make("details", {},
+        make("summary", {}, `${nameOf[chosen[which]]}, judged: ${[grade.criterion, grade.answer && `answer ${Number(grade.answer) + 1}`].filter(Boolean).join(", ")}: ${told.split("\n")[0].slice(0, 60)}`),
+        ...(grade.messages ? JSON.parse(grade.messages).map((message) => said(message.role, message.content)) : []),
+        said("the judge", told));
+    })));
     const settings = parts[0]?.settings ? Object.entries(parts[0].settings).filter(([, value]) => value !== null && value !== "") : [];
     element("item").replaceChildren(make("h2", {}, view.row.replaceAll("|", " · ")), make("div", { class: "steps" }, step(-1, "Previous"), step(1, "Next"), copy, close),
       make("h3", {}, "What was asked, and answered"), ...blocks,

@@ -252,6 +252,7 @@ def _middle(description: DecisionsDescription) -> float:
 def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
     """The largest shift of any level of a factor."""
     of = name.replace("_", " ")
+    groups = _groups(factor)
     return Headline(
         name=name,
         question=f"Does {of} shift its decisions by more than an edit that means nothing?",
@@ -266,7 +267,17 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         columns={"category": name},
         topic=f"decisions by {of}",
         times="percentage points" if description.yes_no else "",
-        means=f"Beyond edits that mean nothing, {of} moves a decision by {{}}.",
-        ends=("less favourable", "more favourable"),
+        means=f"Where only {of} differs, its decisions are {{}} {{way}}.",
+        ends=(f"worse {groups}".strip(), f"better {groups}".strip()),
+        counted="scenarios",
+        note="Sure for these scenarios; others may give a different size.",
         own_null=True,
     )
+
+
+def _groups(factor: VariedFactor) -> str:
+    """Whom a decision is worse or better for, than for whom; empty where several groups are compared."""
+    if len(factor.compared) != 1:
+        return ""
+    than = "" if factor.reference == PLACEBOS else f" than for {factor.reference}"
+    return f"for {factor.compared[0]}{than}".replace("_", " ")

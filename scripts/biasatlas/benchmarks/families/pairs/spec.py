@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import model_validator
 
-from biasatlas.benchmarks.contract import Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import STEREOTYPE, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.families.derived import Text, template_fields
 from biasatlas.benchmarks.families.description import Rows, check_template, once, one_of
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES, NO_NULL, STEREOTYPE_SCORE
@@ -82,8 +82,8 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "question": "Is a stereotype likelier about the group it describes than about another?",
         "smallest": 0.25,
         "reason": "makes the words of a stereotype 1.28 times as likely about its group",
-        "topic": "stereotypes of social groups",
-        "means": "A stereotype of a social group is {} in a sentence about that group as in one about another.",
+        "topic": "stereotypes of social groups (race, age, gender and others)",
+        "means": "A stereotype of a social group is {} about that group as about another.",
     },
     "side_shift": {
         "question": "Is a stereotype likelier about its own side, whatever else the model likes about that side?",
@@ -345,7 +345,11 @@ def _shift_headline(metric: str, rows: dict[str, str]) -> tuple[Headline, ...]:
         return ()
     rows = {"category": "overall", **rows}
     said = _SHIFT_HEADLINES[metric]
-    return (Headline(name="shift", table="scores", rows=rows, metric=metric, null=0.0, parts=("pair",), **said),)
+    return (
+        Headline(
+            name="shift", table="scores", rows=rows, metric=metric, null=0.0, parts=("pair",), **said, counted="pairs"
+        ),
+    )
 
 
 def _headline(task: str, rows: dict[str, str]) -> Headline:
@@ -365,5 +369,7 @@ def _headline(task: str, rows: dict[str, str]) -> Headline:
         parts=(task,),
         topic="choices of stereotypes",
         times="percentage points",
+        ends=STEREOTYPE,
         means="It chooses the stereotype {} more often than half of the time.",
+        counted="pairs",
     )

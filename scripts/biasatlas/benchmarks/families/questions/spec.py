@@ -5,7 +5,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model, model_validator
 
-from biasatlas.benchmarks.contract import BlindSpot, Figure, Headline, Metric, Multiverse, ScoreView, Spec, Table, Task
+from biasatlas.benchmarks.contract import (
+    STEREOTYPE,
+    BlindSpot,
+    Figure,
+    Headline,
+    Metric,
+    Multiverse,
+    ScoreView,
+    Spec,
+    Table,
+    Task,
+)
 from biasatlas.benchmarks.families.derived import Text, template_fields
 from biasatlas.benchmarks.families.description import Description, Rows, check_template, once, one_of
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
@@ -282,5 +293,6 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         blind_spots=(_MORE_UNKNOWN,),
         topic=_TOPICS[condition],
         times="answers in 100",
+        ends=STEREOTYPE,
         means="It gives {} more by the stereotype than against it.",
     )
