@@ -49,7 +49,9 @@ def start_snakemake(
     command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(root / "profiles/default"), *arguments]
     given = (command, DupFd(output.fileno()), env or dict(os.environ), cwd or Path.cwd(), forks)
     process = snakemake_process.FORKS.Process(target=snakemake_process.run, args=given)
-    process.start()
+    with pytest.MonkeyPatch.context() as patch:  # the process that is forked finds the library
+        patch.setenv("PYTHONPATH", str(ROOT / "scripts"), prepend=os.pathsep)
+        process.start()
     return process
 
 

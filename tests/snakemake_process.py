@@ -3,7 +3,7 @@
 import atexit
 import contextlib
 import gc
-import multiprocessing
+import multiprocessing.forkserver
 import os
 import runpy
 import subprocess
@@ -13,13 +13,16 @@ from collections.abc import Mapping
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 
-#: Processes are forks of one that has imported what takes most of their time. Python has one such process for all that ask:
-#: it must not import our library, since a fork that runs a copy of the workflow needs that of the copy.
+ROOT = Path(__file__).resolve().parents[1]
+#: Processes are forks of one that has imported what takes most of their time.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         *("snakemake.cli", "snakemake.report.html_reporter", "pandas", "pyarrow.dataset", "pydantic", "smart_open"),
         *("nbformat", "scipy.stats", "matplotlib.pyplot", "openai", "opencc", "json_repair", "rapidfuzz.process"),
+        *("torch", "transformers.modeling_utils", "transformers.models.llama.modeling_llama"),
+        *("biasatlas.workflow.lookup", "biasatlas.workflow.model_jobs", "biasatlas.workflow.preflight"),
+        *("biasatlas.workflow.job", "biasatlas.workflow.construction_lookup"),
     ]
 )
 
@@ -39,6 +42,9 @@ def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path,
     _enter(output, env, folder)
     if forks:
         script.PythonScript.execute_script = _execute_script
+        # Jobs are forks of what this process is one of. Python would start another, which imports everything again.
+        multiprocessing.forkserver._forkserver.ensure_running = lambda: None
+    _take_library(Path(command[command.index("--snakefile") + 1]).resolve().parent)
     sys.argv = command
     cli.main(command[1:])
 
@@ -53,13 +59,20 @@ def _enter(output: DupFd, env: Mapping[str, str], folder: Path) -> None:
     os.chdir(folder)
 
 
+def _take_library(root: Path) -> None:
+    """Have the library of the workflow at ``root`` imported, where it is a copy, in place of this one."""
+    if root != ROOT:
+        for name in [name for name in sys.modules if name.split(".")[0] == "biasatlas"]:
+            del sys.modules[name]
+
+
 def _execute_script(self, fname: str, edit: bool = False) -> None:
     """In place of the method of Snakemake's scripts that starts ``python fname`` in a shell."""
     from snakemake.benchmark import benchmarked
 
     folder = self.resources.get("tmpdir")
     env = os.environ | (dict.fromkeys(("TMPDIR", "TMP", "TEMP", "TEMPDIR"), folder) if folder else {})
-    given = (fname, DupFd(sys.stdout.fileno()), env, os.getcwd(), os.getpgrp())
+    given = (fname, DupFd(sys.stdout.fileno()), env, os.getcwd(), os.getpgrp(), sys.modules["biasatlas"].ROOT)
     process = FORKS.Process(target=_run_script, args=given)
     with _STARTING:
         process.start()
@@ -71,10 +84,11 @@ def _execute_script(self, fname: str, edit: bool = False) -> None:
         raise subprocess.CalledProcessError(process.exitcode, f"{sys.executable} {fname}")
 
 
-def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, group: int) -> None:
+def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, group: int, root: Path) -> None:
     gc.freeze()  # what was imported is not looked through again
     os.setpgid(0, group)
     _enter(output, env, Path(folder))
+    _take_library(root)
     # Of the test's own places none: the script finds its library by itself.
     found = [place for place in sys.path if "site-packages" in place or place.startswith(sys.base_prefix)]
     sys.path[:] = [os.path.dirname(fname), *filter(None, env.get("PYTHONPATH", "").split(os.pathsep)), *found]
