@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 
+from traced import trace
+
 ROOT = Path(__file__).resolve().parents[1]
 #: Processes are forks of one that has imported what takes most of their time.
 FORKS = multiprocessing.get_context("forkserver")
@@ -34,7 +36,8 @@ _STARTING = threading.Lock()
 def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path, forks: bool) -> None:
     """What ``command`` does in ``folder`` with the environment ``env``; what it prints goes to the file ``output``.
 
-    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run.
+    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run. Where the environment
+    has TRACED, a folder, what scripts ran and opened is written there.
     """
     from snakemake import cli, script  # here, since the process that only starts this one needs none of it
 
@@ -59,8 +62,8 @@ def _enter(output: DupFd, env: Mapping[str, str], folder: Path) -> None:
     os.chdir(folder)
 
 
-def _take_library(root: Path) -> None:
-    """Have the library of the workflow at ``root`` imported, where it is a copy, in place of this one."""
+def _take_library(root: Path | None) -> None:
+    """Have the library imported anew, but where it is that of the workflow at ``root``."""
     if root != ROOT:
         for name in [name for name in sys.modules if name.split(".")[0] == "biasatlas"]:
             del sys.modules[name]
@@ -88,12 +91,15 @@ def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, 
     gc.freeze()  # what was imported is not looked through again
     os.setpgid(0, group)
     _enter(output, env, Path(folder))
-    _take_library(root)
+    _take_library(root if "TRACED" not in env else None)
+    write_trace = trace(env["TRACED"]) if "TRACED" in env else None
     # Of the test's own places none: the script finds its library by itself.
     found = [place for place in sys.path if "site-packages" in place or place.startswith(sys.base_prefix)]
     sys.path[:] = [os.path.dirname(fname), *filter(None, env.get("PYTHONPATH", "").split(os.pathsep)), *found]
     sys.argv = [fname]
     try:
-        runpy.run_path(fname, run_name="__main__")
+        names = runpy.run_path(fname, run_name="__main__")
+        if write_trace:
+            write_trace(fname, names["snakemake"])
     finally:
         atexit._run_exitfuncs()
