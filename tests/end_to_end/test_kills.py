@@ -50,7 +50,7 @@ def test_killed_at_random_moments_it_ends_with_the_same_bytes(config, unbroken, 
     kills = 0
     while kills < KILLS:
         with (tmp_path / "snakemake.log").open("w") as output:
-            process = start_snakemake(*command, folder=tmp_path, output=output, forks=True)
+            process = start_snakemake(*command, folder=tmp_path, output=output)
         process.join(rng.uniform(0.3, 5))
         if process.is_alive():
             with contextlib.suppress(ProcessLookupError):
