@@ -41,6 +41,7 @@ def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path,
     """
     from snakemake import cli, script  # here, since the process that only starts this one needs none of it
 
+    gc.freeze()  # what was imported is not looked through again
     os.setpgrp()  # so that it can be killed with its jobs
     _enter(output, env, folder)
     if forks:
@@ -88,7 +89,7 @@ def _execute_script(self, fname: str, edit: bool = False) -> None:
 
 
 def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, group: int, root: Path) -> None:
-    gc.freeze()  # what was imported is not looked through again
+    gc.freeze()
     os.setpgid(0, group)
     _enter(output, env, Path(folder))
     _take_library(root if "TRACED" not in env else None)
