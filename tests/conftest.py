@@ -4,7 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from multiprocessing.context import ForkServerProcess
 from multiprocessing.reduction import DupFd
 from pathlib import Path
@@ -32,6 +32,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: FOLDERS.index(item.path.relative_to(ROOT / "tests").parts[0]))
 
 
+def fork(target: Callable[..., None], *given: object) -> ForkServerProcess:
+    """Start a process that calls ``target`` with what is ``given``."""
+    process = snakemake_process.FORKS.Process(target=target, args=given)
+    with pytest.MonkeyPatch.context() as patch:  # the process that is forked finds the library
+        patch.setenv("PYTHONPATH", str(ROOT / "scripts"), prepend=os.pathsep)
+        process.start()
+    return process
+
+
 def start_snakemake(
     *arguments: str,
     folder: Path,
@@ -48,9 +57,7 @@ def start_snakemake(
     command = ["snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder)]
     command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(root / "profiles/default"), *arguments]
     given = (command, DupFd(output.fileno()), env or dict(os.environ), cwd or Path.cwd(), forks)
-    process = snakemake_process.FORKS.Process(target=snakemake_process.run, args=given)
-    process.start()
-    return process
+    return fork(snakemake_process.run, *given)
 
 
 def snakemake(*arguments: str, **where: Any) -> subprocess.CompletedProcess:

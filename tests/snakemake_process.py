@@ -3,7 +3,7 @@
 import atexit
 import contextlib
 import gc
-import multiprocessing
+import multiprocessing.forkserver
 import os
 import runpy
 import subprocess
@@ -13,13 +13,18 @@ from collections.abc import Mapping
 from multiprocessing.reduction import DupFd
 from pathlib import Path
 
-#: Processes are forks of one that has imported what takes most of their time. Python has one such process for all that ask:
-#: it must not import our library, since a fork that runs a copy of the workflow needs that of the copy.
+from traced import trace
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Processes are forks of one that has imported what takes most of their time.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
         *("snakemake.cli", "snakemake.report.html_reporter", "pandas", "pyarrow.dataset", "pydantic", "smart_open"),
         *("nbformat", "scipy.stats", "matplotlib.pyplot", "openai", "opencc", "json_repair", "rapidfuzz.process"),
+        *("torch", "transformers.modeling_utils", "transformers.models.llama.modeling_llama"),
+        *("biasatlas.workflow.lookup", "biasatlas.workflow.model_jobs", "biasatlas.workflow.preflight"),
+        *("biasatlas.workflow.job", "biasatlas.workflow.construction_lookup"),
     ]
 )
 
@@ -31,14 +36,19 @@ _STARTING = threading.Lock()
 def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path, forks: bool) -> None:
     """What ``command`` does in ``folder`` with the environment ``env``; what it prints goes to the file ``output``.
 
-    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run.
+    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run. Where the environment
+    has TRACED, a folder, what scripts ran and opened is written there.
     """
     from snakemake import cli, script  # here, since the process that only starts this one needs none of it
 
+    gc.freeze()  # what was imported is not looked through again
     os.setpgrp()  # so that it can be killed with its jobs
     _enter(output, env, folder)
     if forks:
         script.PythonScript.execute_script = _execute_script
+        # Jobs are forks of what this process is one of. Python would start another, which imports everything again.
+        multiprocessing.forkserver._forkserver.ensure_running = lambda: None
+    _take_library(Path(command[command.index("--snakefile") + 1]).resolve().parent)
     sys.argv = command
     cli.main(command[1:])
 
@@ -53,13 +63,20 @@ def _enter(output: DupFd, env: Mapping[str, str], folder: Path) -> None:
     os.chdir(folder)
 
 
+def _take_library(root: Path | None) -> None:
+    """Have the library imported anew, but where it is that of the workflow at ``root``."""
+    if root != ROOT:
+        for name in [name for name in sys.modules if name.split(".")[0] == "biasatlas"]:
+            del sys.modules[name]
+
+
 def _execute_script(self, fname: str, edit: bool = False) -> None:
     """In place of the method of Snakemake's scripts that starts ``python fname`` in a shell."""
     from snakemake.benchmark import benchmarked
 
     folder = self.resources.get("tmpdir")
     env = os.environ | (dict.fromkeys(("TMPDIR", "TMP", "TEMP", "TEMPDIR"), folder) if folder else {})
-    given = (fname, DupFd(sys.stdout.fileno()), env, os.getcwd(), os.getpgrp())
+    given = (fname, DupFd(sys.stdout.fileno()), env, os.getcwd(), os.getpgrp(), sys.modules["biasatlas"].ROOT)
     process = FORKS.Process(target=_run_script, args=given)
     with _STARTING:
         process.start()
@@ -71,15 +88,19 @@ def _execute_script(self, fname: str, edit: bool = False) -> None:
         raise subprocess.CalledProcessError(process.exitcode, f"{sys.executable} {fname}")
 
 
-def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, group: int) -> None:
-    gc.freeze()  # what was imported is not looked through again
+def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, group: int, root: Path) -> None:
+    gc.freeze()
     os.setpgid(0, group)
     _enter(output, env, Path(folder))
+    _take_library(root if "TRACED" not in env else None)
+    write_trace = trace(env["TRACED"]) if "TRACED" in env else None
     # Of the test's own places none: the script finds its library by itself.
     found = [place for place in sys.path if "site-packages" in place or place.startswith(sys.base_prefix)]
     sys.path[:] = [os.path.dirname(fname), *filter(None, env.get("PYTHONPATH", "").split(os.pathsep)), *found]
     sys.argv = [fname]
     try:
-        runpy.run_path(fname, run_name="__main__")
+        names = runpy.run_path(fname, run_name="__main__")
+        if write_trace:
+            write_trace(fname, names["snakemake"])
     finally:
         atexit._run_exitfuncs()

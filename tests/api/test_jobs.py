@@ -15,7 +15,7 @@ import time
 import job
 import pytest
 from api_server import FAULTS, MODEL, QUICK_FAULTS, Server, requests_for, said
-from snakemake_process import FORKS
+from conftest import fork
 
 from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
@@ -27,9 +27,7 @@ from biasatlas.models.store import ResponseStore
 def start(folder, url, prompts, name="job", **settings):
     """Start a job in a process of its own."""
     entry = {"kind": "api", "base_url": url, "model": MODEL} | settings
-    process = FORKS.Process(target=job.run, args=(str(folder), name, json.dumps(prompts), json.dumps(entry)))
-    process.start()
-    return process
+    return fork(job.run, str(folder), name, json.dumps(prompts), json.dumps(entry))
 
 
 def finish(process):

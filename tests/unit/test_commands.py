@@ -95,9 +95,9 @@ def test_an_option_that_no_verb_has_is_named():
 
 
 def test_a_benchmark_is_tested_on_its_sample():
-    done = atlas("test-benchmark", "gest")
+    done = atlas("test-benchmark", "kobbq")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("GEST: 192 items") and done.stdout.endswith(" as theory says\n")
+    assert done.stdout.startswith("KoBBQ: 16 items") and done.stdout.endswith(" as theory says\n")
 
 
 def test_rows_of_a_source_are_printed_in_the_order_of_its_file(tmp_path):

@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -66,7 +67,28 @@ def test_agreement_is_over_parsed_replies_and_the_rate_over_the_others():
     rows = {row["metric"]: row for row in second_parse.agreement_rows({"model": "m"}, again)}
     assert (rows["second_parse_agreement"]["value"], rows["second_parse_agreement"]["n"]) == (0, 1)
     assert (rows["second_parse_rate"]["value"], rows["second_parse_rate"]["n"]) == (50, 2)
+    assert rows["second_parse_kappa"]["value"] == 0
     assert "agrees with the parser on 0.0 % of 1" in second_parse.agreement("m", "t", "other", list(rows.values()))
+
+
+@pytest.mark.parametrize(
+    ("found", "second", "kappa"),
+    [
+        ("ABABAB", "ABABAB", 1),
+        ("ABABAB", "AAAAAA", 0),  # a model that always says one letter
+        ("AAABBBBBBB", "AAABBBBBBA", 0.7826),  # .9 agree, .54 by chance
+        ("AAAA", "AAAA", None),
+    ],
+)
+def test_kappa_is_agreement_beyond_chance(found, second, kappa):
+    again = replies(*[("ok", letter, letter, "letter") for letter in found]).assign(second_parse=[*second])
+    rows = second_parse.agreement_rows({"model": "m"}, again)
+    (row,) = [row for row in rows if row["metric"] == "second_parse_kappa"]
+    assert row["value"] == pytest.approx(np.nan if kappa is None else kappa, abs=1e-4, nan_ok=True)
+    assert bool(row["reason"]) == (kappa is None)
+    assert ("no kappa: both give every reply the same answer" in second_parse.agreement("m", "t", "o", rows)) == (
+        kappa is None
+    )
 
 
 def test_it_is_offered_above_five_percent():

@@ -28,11 +28,11 @@ def test_fetched_once_and_used_without_a_network(config, tmp_path, monkeypatch):
     arguments = ["--configfile", str(config)]
     with hub("owner/tiny", tmp_path / "tiny-0") as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
-        run = snakemake("results/models/tiny-0.json", *arguments, folder=tmp_path)
+        run = snakemake("results/models/tiny-0.json", *arguments, folder=tmp_path, forks=False)
         assert run.returncode == 0, run.stdout
     fetched = json.loads((tmp_path / "results/models/tiny-0.json").read_text())
     assert fetched == {"source": "owner/tiny", "revision": "main", "commit": COMMIT}
-    run = snakemake(RESPONSES, *arguments, folder=tmp_path)
+    run = snakemake(RESPONSES, *arguments, folder=tmp_path, forks=False)
     assert run.returncode == 0, run.stdout
     metadata = read_metadata(tmp_path / RESPONSES)["perplexity"]
     assert (metadata["model"], metadata["revision"]) == ("owner/tiny", COMMIT)
@@ -41,7 +41,9 @@ def test_fetched_once_and_used_without_a_network(config, tmp_path, monkeypatch):
 def test_a_model_that_the_hub_does_not_have_is_one_message(config, tmp_path, monkeypatch):
     with hub("owner/other", tmp_path / "tiny-0") as address:
         monkeypatch.setenv("HF_ENDPOINT", address)
-        run = snakemake("results/models/tiny-0.json", "--configfile", str(config), "--retries", "0", folder=tmp_path)
+        run = snakemake(
+            "results/models/tiny-0.json", "--configfile", str(config), "--retries", "0", folder=tmp_path, forks=False
+        )
     assert run.returncode != 0
     assert "error: owner/tiny: not a folder, and the hub does not give it at revision main" in run.stdout
     assert not (tmp_path / "results/models").exists()

@@ -50,6 +50,7 @@ def test_the_second_parse_stands_in_a_column_of_its_own(run):
     found = table[table["grouped_by"].isna()].set_index("metric")
     assert found.loc["second_parse_agreement", "value"] == found.loc["second_parse_rate", "value"] == 100
     assert 0 < found.loc["second_parse_agreement", "n"] <= 100
+    assert found.loc["second_parse_kappa", "reason"].startswith("both give every reply the same answer")
     assert found.loc["second_parse_rate", "n"] == len(unparsed)
     assert (
         f"agrees with the parser on 100.0 % of {found.loc['second_parse_agreement', 'n']:.0f} sampled replies" in said
@@ -62,6 +63,9 @@ def test_no_other_reply_is_asked_about_and_no_score_changes(run):
     unparsed = pd.read_csv(results / "replies/twice/recommended/unparsed.csv")
     assert asked.str.contains("Hm, the last").sum() == len(unparsed)
     assert len(asked) <= len(unparsed) + 100
-    once, twice = (pd.read_csv(results / f"tables/{name}/recommended/outcomes.csv") for name in ("once", "twice"))
+    once, twice = (
+        pd.read_csv(results / f"tables/{name}/recommended/outcomes.csv", dtype={"reason": "str"})
+        for name in ("once", "twice")
+    )
     kept = ~twice["metric"].str.startswith("second_parse")
     pd.testing.assert_frame_equal(once, twice[kept].reset_index(drop=True))

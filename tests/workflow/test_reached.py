@@ -80,14 +80,13 @@ def jobs(tmp_path_factory):
     (traces / "boundaries.json").write_text(json.dumps(given))
     sample = ROOT / "resources/samples/crows_pairs/data/crows_pairs_anonymized.csv"
     write_score_table(folder, registry.read_items("crows_pairs")({f"data/{sample.name}": sample}, None))
-    path = os.pathsep.join([str(ROOT / "tests" / "traced"), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
-    env = os.environ | {"PYTHONPATH": path, "TRACED": str(traces)}
+    env = os.environ | {"TRACED": str(traces)}
     with Server(reply=written) as server:
         writer = {"kind": "api", "base_url": server.url, "model": MODEL}
         config = CONFIG | {"models": CONFIG["models"] | {"writer": writer}}
         (folder / "config.json").write_text(json.dumps(config))
         for targets, level in ((paths(TARGETS), ""), (["results/report/index.html"], "report")):
-            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}, "forks": False}
+            given = {"folder": folder, "cwd": folder, "env": env | {failures.LEVEL: level}}
             done = snakemake(*targets, "--configfile", "config.json", **given)
             assert done.returncode == 0, done.stdout
     return [json.loads(path.read_text()) for path in traces.glob("[0-9]*.json")]

@@ -15,7 +15,7 @@ SENT = {"filtered", "refused", "thought", "truncated", "unparseable", "unanswera
 
 
 class Service(Server):
-    """Every sixth prompt gets a form of those that a service sends, and after one that is to be tried again an answer."""
+    """Every third prompt gets a form of those that a service sends, and after one that is to be tried again an answer."""
 
     def __init__(self, forms):
         super().__init__(reply=lambda body, prompt: "A")
@@ -26,7 +26,7 @@ class Service(Server):
         if prompt == RANDOM:
             return super().answer(path, body)
         if prompt not in self.got:
-            place, rest = divmod(len(self.got), 6)
+            place, rest = divmod(len(self.got), 3)
             self.got[prompt] = self.forms[place % len(self.forms)] if not rest else None
             if form := self.got[prompt]:
                 self.sent[form["kind"]] += 1
@@ -50,7 +50,7 @@ def test_each_services_forms_are_in_their_columns_to_the_report(tmp_path, monkey
             name: {"kind": "api", "base_url": server.url, "model": MODEL, "service": forms[name][0]["service"]}
             for name, server in servers.items()
         }
-        run = {"data": "sample", "tasks": ["pair_choice"]}
+        run = {"data": "sample", "tasks": ["pair_choice"], "categories": ["age"]}
         config = {"results": "results", "models": models, "benchmarks": {"crows_pairs": run}}
         (tmp_path / "config.json").write_text(json.dumps(config))
         done = snakemake("--configfile", str(tmp_path / "config.json"), folder=tmp_path)

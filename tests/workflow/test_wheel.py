@@ -1,12 +1,16 @@
 """The wheel: the command and the whole workflow, from a folder that is no checkout."""
 
+import json
 import os
 import subprocess
 import sys
+import tomllib
 
 import pytest
 import yaml
 from conftest import ROOT
+
+VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +52,9 @@ def test_an_installed_command_measures_from_an_empty_folder(installed, tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].startswith("The report: results/mini/report/index.html")
     assert len(done.stderr.splitlines()) <= 40
+    (origin,) = (tmp_path / "results/mini/scores").rglob("provenance.json")
+    assert json.loads(origin.read_text())["workflow"] == VERSION
+    assert VERSION in (tmp_path / "results/mini/report/pages/model-mini.html").read_text()
     done = command(installed, tmp_path, "open", "bias-atlas.yaml")
     assert done.stdout == "results/mini/report/index.html\n" and (tmp_path / done.stdout.strip()).exists()
     assert sorted(os.listdir(tmp_path)) == [".snakemake", "bias-atlas.yaml", "results"]

@@ -23,7 +23,9 @@ def software() -> dict:
 
 
 def workflow_version() -> str:
-    """The workflow's commit after the last tag, with ``-dirty`` for edits that no commit holds."""
+    """The workflow's commit after the last tag, with ``-dirty`` for edits that no commit holds; a wheel's version."""
+    if ROOT.name == "biasatlas_workflow":  # the folder that pyproject.toml gives it
+        return version("bias-atlas")
     if not (ROOT / ".git").exists() or not shutil.which("git"):
         return "unknown: no git checkout"
     command = ["git", "-C", str(ROOT), "describe", "--tags", "--always", "--dirty"]

@@ -23,6 +23,9 @@ OUTCOME_METRICS = {
     "second_parse_agreement": Metric(
         None, "sampled replies in which the parser and the model of `parse_with` find the same; 100: all", "%"
     ),
+    "second_parse_kappa": Metric(
+        None, "Cohen's kappa of the parser and the model of `parse_with`: 1: they agree; 0: as chance would have it"
+    ),
     "second_parse_rate": Metric(None, "unparsed replies in which the model of `parse_with` finds an answer", "%"),
 }
 

@@ -5,13 +5,14 @@ It stands in a column of its own beside the parser's, and in no score. ``replies
 """
 
 import json
+import math
 from collections.abc import Mapping
 from zlib import crc32
 
 import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
-from biasatlas.benchmarks.shared.estimates import row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parser
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
@@ -133,24 +134,38 @@ def offer(run: str, model: str, task: str, replies: pd.DataFrame) -> str:
     )
 
 
-@metric("second_parse_agreement", "second_parse_rate")
+@metric("second_parse_agreement", "second_parse_kappa", "second_parse_rate")
 def agreement_rows(keys: Mapping[str, object], replies: pd.DataFrame) -> list[dict[str, object]]:
     """Rows of the table ``outcomes`` about :func:`parsed_again` replies with their column ``second_parse``.
 
     ``second_parse_agreement``: percentage of the sampled replies with an answer to which the model gives the same one;
-    ``second_parse_rate``: percentage of those without one to which the model gives any. Both over items.
+    ``second_parse_kappa``: Cohen's kappa of the two, missing where both give one and the same answer to all;
+    ``second_parse_rate``: percentage of those without one to which the model gives any. All over items.
     """
     keys = {**keys, "grouped_by": None, "group": None}
     parsed, second = replies["outcome"] == "ok", replies["second_parse"]
     same = (second == replies["found"]).astype(float)
     any_answer = (second.notna() & ~second.isin(_NONE)).astype(float)
     parts = (("second_parse_agreement", same[parsed]), ("second_parse_rate", any_answer[~parsed]))
-    return [row(keys, name, percentage(part, replies.loc[part.index, "item_id"])) for name, part in parts if len(part)]
+    rows = [row(keys, name, percentage(part, replies.loc[part.index, "item_id"])) for name, part in parts if len(part)]
+    if parsed.any():
+        shares = [each[parsed].fillna("").value_counts(normalize=True) for each in (replies["found"], second)]
+        chance = shares[0].mul(shares[1], fill_value=0).sum()
+        kappa = (same[parsed].mean() - chance) / (1 - chance) if chance < 1 else math.nan
+        counts = Counts(reason="" if chance < 1 else "both give every reply the same answer, as chance would")
+        rows.append(row(keys, "second_parse_kappa", Estimate(kappa, n=int(parsed.sum())), counts))
+    return rows
 
 
 def agreement(model: str, task: str, by: str, rows: list[dict[str, object]]) -> str:
     """:func:`agreement_rows` in words."""
-    said = {"second_parse_agreement": "agrees with the parser on", "second_parse_rate": "finds an answer in"}
-    of = {"second_parse_agreement": "sampled replies that were parsed", "second_parse_rate": "that were not"}
-    parts = [f"{said[str(r['metric'])]} {r['value']:.1f} % of {r['n']} {of[str(r['metric'])]}" for r in rows]
+    found = {str(each["metric"]): each for each in rows}
+    parts = []
+    if each := found.get("second_parse_agreement"):
+        kappa = found["second_parse_kappa"]
+        chance = f"no kappa: {kappa['reason']}" if kappa["reason"] else f"kappa {kappa['value']:.2f}"
+        of = f"{each['n']} sampled replies that were parsed"
+        parts.append(f"agrees with the parser on {each['value']:.1f} % of {of} ({chance})")
+    if each := found.get("second_parse_rate"):
+        parts.append(f"finds an answer in {each['value']:.1f} % of {each['n']} that were not")
     return f"{model}, {task}: parsed again, {by} {' and '.join(parts)}." if parts else ""

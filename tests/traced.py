@@ -1,4 +1,4 @@
-"""Trace a script of the workflow, where TRACED names a folder: which definitions of the library ran, which files it opened.
+"""Trace a script of the workflow: which definitions of the library ran, which files it opened.
 
 A statement put first in each function of the library says that it runs, which takes far less time than a profiler of every
 call. What runs below a boundary (named in boundaries.json beside the traces) is left out, by the call stack; so is what runs
@@ -6,16 +6,14 @@ while a module is imported.
 """
 
 import ast
-import atexit
 import builtins
 import json
 import marshal
 import os
 import sys
+from collections.abc import Callable
 from importlib.machinery import SourceFileLoader
-
-FOLDER = os.environ.get("TRACED", "")
-SCRIPT = sys.orig_argv[-1] if len(sys.orig_argv) > 1 else ""
+from typing import Any
 
 
 class Instrumented(ast.NodeTransformer):
@@ -51,8 +49,9 @@ class Instrumented(ast.NodeTransformer):
         return node
 
 
-def trace() -> None:  # noqa: C901
-    with open(os.path.join(FOLDER, "boundaries.json"), encoding="utf-8") as file:
+def trace(folder: str) -> Callable[[str, Any], None]:  # noqa: C901
+    """Trace what is imported of the library from now on; the function returned writes a script's trace to ``folder``."""
+    with open(os.path.join(folder, "boundaries.json"), encoding="utf-8") as file:
         given = json.load(file)
     library, resources, boundaries = given["library"], given["resources"], set(given["boundaries"])
     ran: set[tuple[str, str, str]] = set()
@@ -88,7 +87,7 @@ def trace() -> None:  # noqa: C901
         path = loader.get_filename(name)
         if not path.startswith(library):
             return plain_code(loader, name)
-        kept = os.path.join(FOLDER, f"{name}.code")
+        kept = os.path.join(folder, f"{name}.code")
         if not os.path.exists(kept):
             tree = Instrumented(module_of(path)).visit(ast.parse(loader.get_data(path)))
             with open(f"{kept}.{os.getpid()}", "wb") as file:
@@ -103,26 +102,19 @@ def trace() -> None:  # noqa: C901
             if path.startswith(resources) and not below(sys._getframe(1)):
                 opened.add(path)
 
-    @atexit.register
-    def write() -> None:
-        snakemake = getattr(sys.modules["__main__"], "snakemake", None)
-        if snakemake is None:
-            return
+    def write(script: str, snakemake: Any) -> None:
         job = {
-            "script": os.path.basename(SCRIPT).split(".", 1)[1].removesuffix(".py"),
+            "script": os.path.basename(script).split(".", 1)[1].removesuffix(".py"),
             "rule": snakemake.rule,
             "wildcards": dict(snakemake.wildcards.items()),
             "inputs": [os.path.realpath(path) for path in snakemake.input],
             "ran": sorted(ran),
             "opened": sorted(opened),
         }
-        with open(os.path.join(FOLDER, f"{os.getpid()}.json"), "w", encoding="utf-8") as file:
+        with open(os.path.join(folder, f"{os.getpid()}.json"), "w", encoding="utf-8") as file:
             json.dump(job, file)
 
     plain_code, SourceFileLoader.get_code = SourceFileLoader.get_code, get_code
     builtins._ran = runs
     sys.addaudithook(audit)
-
-
-if FOLDER and ".snakemake/scripts/" in SCRIPT:
-    trace()
+    return write
