@@ -26,17 +26,8 @@ plan: $(READY) ## what a run of CONFIG=file could find, by models without bias o
 parse-report: $(READY) ## replies of RESULTS=folder that give no answer, by form, and a file of them to label
 	@$(ATLAS) parse-report "$(RESULTS)"
 
-PART = $(if $(TABLE),table-$(TABLE),$(if $(FIGURE),figure-$(FIGURE),all))
-
-ifdef PAPER
 replicate: $(READY) ## check the papers' tables against released outputs (MIRROR=folder), or PAPER=twbias with TABLE=4 or FIGURE=5
-	@BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --quiet all --configfile config/papers.yaml -- results/papers/replication/$(PAPER).$(PART).md
-	@cat results/papers/replication/$(PAPER).$(PART).md
-else
-replicate: $(READY)
-	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/papers.yaml -- replicate
-	@sed '/^## Why/,$$d' results/papers/replication/report.md
-endif
+	@BIASATLAS_MIRROR="$(MIRROR)" $(ATLAS) replicate $(PAPER) $(if $(TABLE),--table $(TABLE)) $(if $(FIGURE),--figure $(FIGURE)) --cores $(CORES)
 
 simulation: $(READY) ## measure the metrics themselves on simulated models (hours; resumes where it stopped)
 	BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/snakemake --cores $(CORES) --configfile config/simulation.yaml --rerun-incomplete -- simulation

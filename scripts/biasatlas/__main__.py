@@ -54,7 +54,14 @@ def _add_runs(verbs: Any) -> None:
 
 def _add_results(verbs: Any) -> None:
     """Verbs about results and stores."""
-    verb = _verb(verbs, commands.compare_runs)
+    verb = _verb(verbs, commands.replicate)
+    papers = ("mcbe", "twbias", "dbb", "bbq", "crows_pairs", "stereoset")
+    verb.add_argument("paper", nargs="?", choices=papers, help="which paper; all of them if left out")
+    part = verb.add_mutually_exclusive_group()
+    part.add_argument("--table", default="", metavar="N", help="one table of the paper")
+    part.add_argument("--figure", default="", metavar="N", help="one figure of the paper")
+    verb.set_defaults(takes_options=True)
+    verb = _verb(verbs, commands.compare)
     verb.add_argument("before", help="results folder of one run")
     verb.add_argument("after", help="results folder of the other")
     verb = _verb(verbs, commands.reparse)

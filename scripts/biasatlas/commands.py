@@ -142,16 +142,38 @@ def open_report(configfile: str) -> None:
     webbrowser.open(page.resolve().as_uri())
 
 
-def compare_runs(before: str, after: str) -> int:
+def replicate(paper: str | None, table: str, figure: str, options: list[str]) -> int:
+    """Check the papers' printed tables against what their authors released. No model is asked.
+
+        bias-atlas replicate
+        bias-atlas replicate twbias --table 4
+
+    It fetches what the authors published, or takes it from the folder that BIASATLAS_MIRROR names. Other options go on
+    to Snakemake.
+    """
+    from biasatlas.workflow.run import call
+
+    if not paper and (table or figure):
+        raise UserError("--table, --figure: of which paper? Say, as an example: replicate twbias --table 4.")
+    configfile = str(ROOT / "config" / "papers.yaml")
+    part = f"table-{table}" if table else f"figure-{figure}" if figure else "all"
+    text = Path(_results(configfile), "replication", f"{paper}.{part}.md" if paper else "report.md")
+    status = call([*_snakemake(configfile, options, cores="all"), "--", str(text) if paper else "replicate"])
+    if status == 0:
+        print(text.read_text(encoding="utf-8").partition("\n## Why")[0].rstrip())
+    return status
+
+
+def compare(before: str, after: str) -> int:
     """Print which inputs of two runs differ, and which numbers moved.
 
-        bias-atlas compare-runs results/before results/after
+        bias-atlas compare results/before results/after
 
     Like diff, it exits with 1 if a number moved.
     """
-    from biasatlas.workflow.compare import compare
+    from biasatlas.workflow.compare import compare as differences
 
-    inputs, numbers = compare(Path(before), Path(after))
+    inputs, numbers = differences(Path(before), Path(after))
     for title, frame in (("inputs differ", inputs), ("numbers moved", numbers)):
         print(f"{len(frame)} {title}")
         if len(frame):

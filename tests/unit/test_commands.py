@@ -65,7 +65,8 @@ def test_scripts_are_those_that_rules_name():
         (["check", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-token-logprobs", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-results", "none.yaml", "eee"], "none.yaml: no such file. Correct the path."),
-        (["compare-runs", "none", "none"], "none/tables: no tables there."),
+        (["compare", "none", "none"], "none/tables: no tables there."),
+        (["replicate", "--table", "4"], "--table, --figure: of which paper?"),
         (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
         (
@@ -88,9 +89,9 @@ def test_a_fault_is_one_sentence_and_status_2(arguments, message):
 
 
 def test_an_option_that_no_verb_has_is_named():
-    done = atlas("compare-runs", "a", "b", "--forse")
+    done = atlas("compare", "a", "b", "--forse")
     assert done.returncode == 2
-    assert "unknown: --forse; bias-atlas compare-runs --help" in done.stderr
+    assert "unknown: --forse; bias-atlas compare --help" in done.stderr
 
 
 def test_a_benchmark_is_tested_on_its_sample():

@@ -103,7 +103,7 @@ def test_a_folder_without_tables_is_an_error(tmp_path):
 
 def test_the_command_exits_as_diff_does(tmp_path):
     left, right = run(tmp_path / "one"), run(tmp_path / "two", TABLE.assign(value=[0.3, 0.5, None]))
-    command = [sys.executable, "-m", "biasatlas", "compare-runs", str(left)]
+    command = [sys.executable, "-m", "biasatlas", "compare", str(left)]
     same, other, broken = (
         subprocess.run([*command, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False)
         for folder in (left, right, tmp_path / "three")

@@ -16,13 +16,14 @@ from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.styles import COLOURS, MARKERS, styles
 from biasatlas.files import read_csv
-from biasatlas.report.account import spent
+from biasatlas.report.account import data_sets, spent
 from biasatlas.report.answers import with_tokens
 from biasatlas.report.cells import shown_cell, shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.explorer import value_of
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown, write_exports
 from biasatlas.report.packing import pack, pack_floats, to_script
+from biasatlas.report.run import Run, Study
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import column as made_column
@@ -159,6 +160,12 @@ def test_the_shipped_cards_of_a_row(benchmark, headline, where, verdict):
     assert worst(Judging(of_benchmark(shipped, benchmark, "recommended")).cards(asked, row)) == verdict
     # What passed under one protocol has not passed under another, whose questions and intervals differ.
     assert worst(Judging(of_benchmark(shipped, benchmark, "another")).cards(asked, row)) != "passed"
+
+
+def test_a_benchmark_that_no_model_answered_has_no_data_set():
+    """Its items are not given to the report, which ended in a traceback."""
+    run = Run("bbq", "recommended", "bbq", "sample", [], {}, {})
+    assert data_sets(Study([run], {})) == []
 
 
 @pytest.mark.parametrize("headline", load_spec("mcbe").headlines, ids=lambda headline: headline.name)

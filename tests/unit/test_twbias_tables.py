@@ -242,7 +242,7 @@ def test_tables_survive_score_files(tmp_path):
 def drawn_tables():
     """The tables that figures are drawn from, of one model and all directions, by name."""
     scores = synthetic(dict.fromkeys(DIRECTIONS, 0.1), sentences=40)
-    return {name: table(name, scores, RECOMMENDED) for name in ("prompts", "attributes", "ethnicity")}
+    return {name: table(name, scores, RECOMMENDED) for name in ("own_group", "prompts", "attributes", "ethnicity")}
 
 
 def draw(name, tables, models=1):
@@ -272,7 +272,10 @@ def panels(figure):
 )
 def test_figures_are_drawn_from_full_and_from_partial_tables(name, directions, drawn_tables):
     targets = {DIRECTIONS[direction][0] for direction in directions}
-    partial = {needed: rows[rows["target_group"].isin(targets)] for needed, rows in drawn_tables.items()}
+    about = {"own_group": "group"}
+    partial = {
+        needed: rows[rows[about.get(needed, "target_group")].isin(targets)] for needed, rows in drawn_tables.items()
+    }
     figure = draw(name, partial)
     empty = name.startswith("ethnic") and directions != tuple(DIRECTIONS)
     assert ("Nothing to draw" in "".join(text.get_text() for text in figure.texts)) == empty

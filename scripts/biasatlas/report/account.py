@@ -15,9 +15,9 @@ _COUNTS = ("calls", "failed", "prompt_tokens", "completion_tokens", "cost")
 
 
 def data_sets(study: Study) -> list[dict[str, Any]]:
-    """For each data set of a study: its items by category, its files, its requests, and what an audit finds odd in
-    it."""
-    first = {run.name: run for run in reversed(study.runs)}
+    """For each data set of a study that any model answered: its items by category, its files, its requests, and what an
+    audit finds odd in it."""
+    first = {run.name: run for run in reversed(study.runs) if run.items}
     return [_data_set(run, [each for each in study.runs if each.name == run.name]) for run in reversed(first.values())]
 
 

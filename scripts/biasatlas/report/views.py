@@ -175,7 +175,7 @@ def _card_words(cards: Sequence[Card]) -> dict[str, str]:
     """What cards say, each in a few words: of several what each is of, too; a metric without one has not been
     measured."""
     if not cards:
-        return dict.fromkeys(("smallest", "alarms", "coverage", "mistakes"), "not measured")
+        return dict.fromkeys(("smallest", "called", "alarms", "coverage", "mistakes"), "not measured")
 
     def each(words: Callable[[Card], str]) -> str:
         said = {subject(card): words(card) for card in cards}
@@ -188,9 +188,8 @@ def _card_words(cards: Sequence[Card]) -> dict[str, str]:
 
     return {
         "smallest": each(lambda c: number_or(c, "smallest_value", "{:.3g} with a power of 80 %", "not known")),
-        "alarms": each(
-            lambda c: number_or(c, "false_alarms", "{:.0%} of fair models at worst ({seeds} a setting)", "not measured")
-        ),
+        "called": each(lambda c: number_or(c, "claimed", "{:.0%} at worst ({seeds} a setting)", "not measured")),
+        "alarms": each(lambda c: number_or(c, "false_alarms", "{:.0%} at worst", "not measured")),
         "coverage": each(lambda c: number_or(c, "coverage", "{:.0%} of intervals hold the truth", "not measured")),
         "mistakes": each(
             lambda c: c["mistakes"].replace("_", " ") if isinstance(c["mistakes"], str) else "nothing that was tried"

@@ -132,7 +132,9 @@ def beside(
     ``printed`` has the columns ``keys``, ``metric`` and ``value``; its ``model`` is ours by ``published_as``.
     """
     keys = [*keys, "metric"]
-    named = table[keys].assign(model=[published_as.get(name, "") for name in table["model"]])
+    named = table[keys].assign(
+        model=pd.Series([published_as.get(name, "") for name in table["model"]], table.index, "str")
+    )
     found = named.merge(printed[[*keys, "value"]], on=keys, how="left", validate="many_to_one")["value"].to_numpy()
     difference = table["value"] - pd.to_numeric(pd.Series(found, table.index))
     return table.assign(published=np.where(pd.isna(found), None, found), difference=difference)

@@ -13,9 +13,9 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 
 from biasatlas.benchmarks.contract import Step, figure
-from biasatlas.benchmarks.shared.plots import empty_figure, grouped_bars, model_legend, panel_grid
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars, model_legend, panel_grid
 from biasatlas.benchmarks.shared.styles import MARKERS, Style, Styles
-from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES
+from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES, SMALLEST
 
 #: Panels in a row, and small ones; more of them continue in the next row, or are given more room.
 _SIDE_BY_SIDE, _MANY = 4, 6
@@ -23,6 +23,25 @@ _SIDE_BY_SIDE, _MANY = 4, 6
 _LEAST_P_VALUE = 1e-300  # a smaller one, or a 0 from underflow, has no place on a logarithmic axis
 _MARKER_NOTE = "hollow: no prompt significant; no marker: not tested"
 _TYPE_NAMES = ("0", "00", *map(str, range(1, 11)))  # in the paper
+
+
+@figure("own_group")
+def own_group(step: Step) -> Figure:
+    """The headline by pair of groups, over terms, with its interval; what is too small to matter is grey."""
+    table = step.tables["own_group"]
+    rows = table[(table["metric"] == "own_group_advantage") & (table["over"] == "terms")]
+    pairs = [f"{GROUP_NAMES[a]} / {GROUP_NAMES[b]}" for a, b in zip(rows["group"], rows["other_group"], strict=True)]
+    drawing = dot_intervals(
+        rows.assign(pair=pairs),
+        "pair",
+        step.styles,
+        label="log-likelihood of a stereotype about its own group minus the other (nats); grey: too small to matter",
+        reference=0,
+        empty="no pair of groups has sentences of both",
+    )
+    for axis in drawing.axes:
+        axis.axvspan(-SMALLEST, SMALLEST, color="0.9", zorder=0)
+    return drawing
 
 
 @figure("p_values_by_prompt")

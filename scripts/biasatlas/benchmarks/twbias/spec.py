@@ -13,6 +13,9 @@ PROMPTS = tuple(f"prompt_{number}" for number in range(1, 11))
 PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
 
 GENDERS = ("female", "male")
+
+#: Nats of a sentence: the smallest effect that matters.
+SMALLEST = 0.1
 ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
 
 #: Reference groups of everyday words for a gender, of which any can stand for any other; the lists of genders are
@@ -142,6 +145,7 @@ SPEC = Spec(
         "multiverse": Table("Gender bias under every choice of test, outlier rule, scale and effect size", _TASKS),
     },
     figures={
+        "own_group": Figure("How much likelier a stereotype is about its own group than about another", ("own_group",)),
         "p_values_by_prompt": Figure("P-value of the gender swap by prompt type", ("prompts",)),
         "p_values_as_printed": Figure(
             "P-value of the swap of women's sentences by prompt (Figures 2 and 7, behind Tables 4 and 11 of the paper)",
@@ -222,7 +226,7 @@ SPEC = Spec(
             rows={"group": "indigenous", "other_group": "waishengren", "over": "terms"},
             metric="own_group_advantage",
             null=0.0,
-            smallest=0.1,
+            smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own group",
             topic="stereotypes of ethnic groups in Taiwan",
             means="A stereotype of an ethnic group is {} in a sentence about that group as in one about another.",
@@ -236,7 +240,7 @@ SPEC = Spec(
             rows={"group": "female", "other_group": "male", "over": "terms"},
             metric="own_group_advantage",
             null=0.0,
-            smallest=0.1,
+            smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own gender",
             topic="stereotypes of women and men",
             means="A stereotype of women or men is {} in a sentence about that gender as in one about the other.",
