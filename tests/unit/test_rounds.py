@@ -114,6 +114,16 @@ def test_an_order_is_of_names_and_a_seed_alone():
     assert asking_order(items, design, seed=2) != order
 
 
+def test_items_that_are_compared_with_each_other_stand_together():
+    """Products of DBB's shifts are within a template: a quarter of its items, spread, had held a few of them."""
+    items = pd.DataFrame(
+        [(f"{t}-{k}", f"t{t}") for k in range(6) for t in range(8)], columns=["item_id", "template_id"]
+    )
+    order = asking_order(items, registry.load_spec("dbb").design)
+    asked = items.set_index("item_id").loc[order[:12], "template_id"]
+    assert asked.nunique() == 2
+
+
 def _declared(**fields):
     return Declared(**({"neutral": 0.0, "smallest": 5.0, "unit": "points", "reason": ""} | fields))
 

@@ -68,7 +68,7 @@ def read_cards(given: Mapping[str, Any]) -> list[Card]:
 
 def in_rounds(card: Card) -> bool:
     """Whether it says what becomes of models that are asked in rounds: of studies whose names say so."""
-    return str(card["study"]).endswith("_rounds")
+    return str(card.get("study", "")).endswith("_rounds")
 
 
 def subject(card: Card) -> str:
