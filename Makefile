@@ -63,6 +63,7 @@ lint: $(READY)
 	$(BIN)/mypy
 	PYTHONPATH=scripts $(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/snakefmt --check Snakefile rules
+	$(BIN)/snakemake --lint
 
 docs: $(READY) ## write the references in docs/ and config/schema.json from the typed configuration and the options
 	$(ATLAS) write-reference
