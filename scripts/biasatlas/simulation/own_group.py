@@ -64,7 +64,7 @@ def run(
 
 
 def in_rounds(study: Study, setting: str, bench: Harness) -> InRounds:
-    """What gives the evidence of the models of some seeds at the end of each of some rounds: regressions are made ready
+    """What gives the evidence of the models of some seeds at the end of each of some rounds: regressions are prepared
     once, of which a round has some rows."""
     spec, designs = registry.load_spec("twbias"), _designs(study, bench)
     claimed = {of: declare(spec, of[-1], "") for of in designs}

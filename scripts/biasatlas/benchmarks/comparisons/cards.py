@@ -67,7 +67,7 @@ def read_cards(given: Mapping[str, Any]) -> list[Card]:
 
 
 def in_rounds(card: Card) -> bool:
-    """Whether it says what becomes of models that are asked in rounds: of studies whose names say so."""
+    """Whether it is of models that were asked in rounds: of a study whose name says so."""
     return str(card.get("study", "")).endswith("_rounds")
 
 
