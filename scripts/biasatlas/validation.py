@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -133,7 +133,8 @@ def validated(model: type[M], raw: Any, where: str) -> M:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        raise UserError("\n".join(f"{where}: {_fault(fault, model)}" for fault in error.errors())) from None
+        faults = [fault for fault in error.errors() if not _is_of_another_form(fault, error.errors())]
+        raise UserError("\n".join(f"{where}: {_fault(fault, model)}" for fault in faults)) from None
     except UnicodeEncodeError as error:
         raise UserError(
             f"{where}: {masked(shown(error.object))} has half of a character, which no text has. Write the character "
@@ -150,10 +151,21 @@ def nearest(value: object, known: Iterable[str]) -> str:
     """The end of a sentence on an unknown ``value``: the name it is closest to, or all names that would do."""
     known = list(known)
     lower = {str(name).lower(): name for name in known}
-    close = difflib.get_close_matches(str(value).lower(), lower, n=1, cutoff=0.5)
+    written = str(value).lower()
+    close = [name for name in lower if name.startswith(f"{written}-")]  # "zh" is "zh-Hans", and no "hi"
+    close = close or difflib.get_close_matches(written, lower, n=1, cutoff=0.5)
     if close:
         return f"; did you mean {lower[close[0]]!r}?"
     return f"; expected one of: {', '.join(map(str, known)) or 'none'}"
+
+
+def _is_of_another_form(fault: Any, faults: Sequence[Any]) -> bool:
+    """Whether a value that may be a list or a mapping is the other of them, in which a fault was found."""
+    place = fault["loc"]
+    return fault["type"] in ("list_type", "dict_type") and any(
+        "[" in str(place[-1]) and len(other["loc"]) > len(place) and other["loc"][: len(place) - 1] == place[:-1]
+        for other in faults
+    )
 
 
 def _fault(fault: Any, model: type[BaseModel]) -> str:
@@ -238,6 +250,10 @@ def _walk(model: type[BaseModel], path: tuple) -> tuple[list[Any], list[str], Fi
         tagged = [option for option in options if _tag(option) == part]
         if len(options) > 1 and tagged:
             here = tagged[0]
+            continue
+        plain = {str(getattr(get_origin(option) or option, "__name__", "")): option for option in _options(here)}
+        if not options and len(plain.keys() - {"NoneType"}) > 1 and (form := str(part).partition("[")[0]) in plain:
+            here = plain[form]
             continue
         keys.append(part)
         if options:

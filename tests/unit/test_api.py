@@ -283,7 +283,7 @@ def test_thinking_is_asked_for_kept_and_never_read(tmp_path, batched):
             kind="api", base_url=server.url, model=MODEL, dialect="glm" if batched else "vllm", batch=batched
         )
         plain = entry.model_copy(update={"top_logprobs": 5})
-        entry = ApiEntry(**plain.model_dump() | {"thinking": {"budget": 100}, "extra_body": {"top_a": 0}})
+        entry = ApiEntry(**plain.model_dump() | {"thinking": {"budget": 100}, "extra_body": {"safe_prompt": 0}})
         asked = requests_for(["one"], "choice", labels='["A", "B"]', parser="letter", repeats=3)
         frame, metadata = Endpoint(entry, parsers=PARSERS).answer(asked, "task", store)
         sent = (

@@ -313,6 +313,9 @@ def test_a_folder_s_own_code_is_checked_with_its_weights(folder, monkeypatch, tm
     assert "model.norm.weight is not in the weights" in refusal(folder, lambda path: load(str(path), **trusted))
 
 
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
 def test_an_entry_s_model_and_adapter_are_fetched_at_their_commits(monkeypatch):
     asked = []
 
@@ -321,13 +324,13 @@ def test_an_entry_s_model_and_adapter_are_fetched_at_their_commits(monkeypatch):
         return Path(f"snapshots/{source.partition('/')[2]}-commit")
 
     monkeypatch.setattr(hub, "model_folder", download)
-    model = {"kind": "hf", "source": "owner/model", "revision": "main", "size_billion": 1, "trust_remote_code": True}
-    known = {"source": "owner/model", "revision": "main", "commit": "model-commit"}
+    model = {"kind": "hf", "source": "owner/model", "revision": COMMIT, "size_billion": 1, "trust_remote_code": True}
+    known = {"source": "owner/model", "revision": COMMIT, "commit": "model-commit"}
     assert hub.fetch(HfEntry(**model)) == hub.fetch(HfEntry(**model, adapter="./lora")) == known
     both = HfEntry(**model, adapter="owner/lora", adapter_revision="v1")
     assert hub.fetch(both) == known | {"adapter": "owner/lora", "adapter_commit": "lora-commit"}
-    assert asked[-2:] == [("owner/model", "main", True), ("owner/lora", "v1", False)]
-    local = HfEntry(**model | {"source": "./model"}, adapter="owner/lora", adapter_revision="v1")
+    assert asked[-2:] == [("owner/model", COMMIT, True), ("owner/lora", "v1", False)]
+    local = HfEntry(**model | {"source": "./model", "revision": "main"}, adapter="owner/lora", adapter_revision="v1")
     assert hub.fetch(local) == {"source": "./model", "revision": "main"} | {
         "adapter": "owner/lora",
         "adapter_commit": "lora-commit",

@@ -228,7 +228,7 @@ def found_in(scores, cards=(CARD,)):
     [("bbq", "recommended"), ("bbq", "paper"), ("bbq", "released"), ("esbbq", "recommended")],
 )
 def test_a_known_blind_spot_closes_every_verdict_whatever_the_cards_say(scores, benchmark, protocol):
-    """More "unknown" in negative questions and a liking for some groups, without a stereotype: 28 of 100 significant."""
+    """More "unknown" in negative questions and a liking for some groups, without a stereotype: at least 92 of 100 significant."""
     passed = CARD | {"benchmark": benchmark, "protocol": protocol, "of": "All", "tasks": "ambig, disambig"}
     table = findings_table([run_of(scores[benchmark], benchmark)], protocol, [passed])
     assert set(table["verdict"]) == {"untestable"}

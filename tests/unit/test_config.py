@@ -86,8 +86,7 @@ BAD = [
         "unknown release",
         raw(models={"a": {"kind": "released", "benchmark": "twbias", "release": "Breeze"}}),
         [
-            "models.a.release: 'Breeze' is not a release of twbias; expected one of: "
-            "Taiwan-LLM-7B-v2.0.1-chat, Breeze-7B-Instruct-v0_1, TAIDE-LX-7B-Chat",
+            "models.a.release: 'Breeze' is not a release of twbias; did you mean 'Breeze-7B-Instruct-v0_1'?",
         ],
     ),
     (

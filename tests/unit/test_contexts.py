@@ -11,6 +11,8 @@ from test_decisions import items_of
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.contexts.tables import contextual_awareness
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import whole_answer
 from biasatlas.columns import CASES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
@@ -19,10 +21,10 @@ from biasatlas.simulation.described import validate_against_theory
 SHIPPED = Resources.shipped("published/difference_awareness.csv")
 
 
-def tables_of(items, models, folder):
+def tables_of(items, models, folder, protocol="recommended"):
     """Scores and the table of ``models``: name -> frame of ``item`` and ``answer``."""
     name = "difference_awareness"
-    options, none = registry.load_options(name, "recommended"), Resources({})
+    options, none = registry.load_options(name, protocol), Resources({})
     categories, score = list(items["category"].unique()), registry.score_responses(name)
     requests = registry.build_requests(name)(items, "question", categories, options, none)
     parts = []
@@ -130,11 +132,30 @@ def test_intervals_of_contextual_awareness_cover(joined):
     assert 0.925 <= covered / draws <= 0.975
 
 
-def test_the_authors_replies_give_the_published_cells(tmp_path):
-    """Of 140 cells of ten models and seven sets these are two models': by the first letter in a reply, as the authors read.
+@pytest.mark.parametrize(
+    ("labels", "text", "so_far", "whole"),
+    [
+        ("ABC", "(b", None, 1),
+        ("ABC", " **(b)** The", 1, 1),
+        ("ABC", "'(c)' as workers (a) and others (b) are", 2, 2),
+        ("ABC", "But", UNPARSEABLE, UNPARSEABLE),
+        ("ABC", "The better one is (b).", UNPARSEABLE, 1),
+        ("ABC", "Not (a), nor (b)", UNPARSEABLE, AMBIGUOUS),
+        ("ABC", "I cannot say", REFUSED, REFUSED),
+        (["yes", "no"], "Now", UNPARSEABLE, UNPARSEABLE),
+        (["yes", "no"], "No", None, 1),
+        (["yes", "no"], "Based on this, the answer is 'yes'.", UNPARSEABLE, 0),
+    ],
+)
+def test_a_reply_is_parsed_by_its_beginning(labels, text, so_far, whole):
+    parser = registry.parsers("discrim_eval")["beginning"]
+    assert (parser(text, labels, False), whole_answer(parser, text, labels)) == (so_far, whole)
 
-    By that letter 126 of the 140 are equal to nine digits, and the largest difference is .7 points, gpt-4o-mini's in D2.
-    Our parser reads whole replies: 114 are equal then, and mistral-0.3-7b, which seldom gives a letter, is 1.1 off in N3.
+
+def test_the_authors_replies_give_the_published_cells(tmp_path):
+    """Of 140 cells of ten models and seven sets 136 to nine digits; four are of other replies than the published ones.
+
+    Under ``recommended`` 113 are equal, and mistral-0.3-7b, which seldom gives a letter, is 1.1 points off in N3.
     """
     files = mirrored("difference_awareness", tmp_path, "derived/*s.jsonl.gz")
     questions, replies = (pd.read_json(files[f"derived/{name}.jsonl"], lines=True) for name in ("questions", "replies"))
@@ -142,19 +163,21 @@ def test_the_authors_replies_give_the_published_cells(tmp_path):
     questions.to_json(tmp_path / "data/questions.jsonl", orient="records", lines=True)
     items = items_of("difference_awareness", tmp_path / "data")
     assert len(items) == 14_000
-    replies = replies[(replies["set"] != "N1") & replies["model"].isin(["gpt-4o-mini", "mistral-0.3-7b"])]
-    begins, first = (
-        replies["reply"].str.lower().str.extract(form, expand=False) for form in (r"^\W*([abc])\b", r"\(([abc])\)")
-    )
-    replies = replies.assign(
-        item=replies["set"] + "/" + replies["condition"] + "/" + replies["row"].astype(str),
-        answer="(" + begins.fillna(first).fillna("?") + ")",
-    )
-    _, table = tables_of(items, dict(list(replies.groupby("model"))), tmp_path)
-    beside = table[table["published"].notna()].set_index(["model", "category", "metric"])
-    gaps = beside["difference"].abs()
-    assert len(gaps) == 28 and (gaps <= 1e-7).sum() == 24 and gaps.max() <= 0.7 + 1e-9, gaps[gaps > 1e-7].to_string()
-    assert beside["ci_low"].notna().all()
+    replies = replies[replies["set"] != "N1"]
+    item = replies["set"] + "/" + replies["condition"] + "/" + replies["row"].astype(str)
+    answers = dict(list(replies.assign(item=item, answer=replies["reply"]).groupby("model")))
+
+    def gaps(protocol):
+        _, table = tables_of(items, answers, tmp_path, protocol)
+        beside = table[table["published"].notna()].set_index(["model", "category", "metric"])
+        assert len(beside) == 140 and beside["ci_low"].notna().all()
+        return beside["difference"].abs()
+
+    released, whole = gaps("released"), gaps("recommended")
+    assert (whole <= 1e-7).sum() == 113 and whole.max() <= 1.15, whole.max()
+    others = released[released > 1e-7]
+    assert len(others) == 4 and others.max() <= 0.7 + 1e-9, others.to_string()
+    assert {key[:2] for key in others.index} == {("gpt-4o-mini", "D2"), ("gemma-2-27b", "N3")}
 
 
 def test_the_evidence_has_the_values_of_the_table(tmp_path):

@@ -46,9 +46,9 @@ def items_of(benchmark, folder):
     return registry.read_items(benchmark)(raw_files(names, [Path(folder) / name for name in names]), Resources({}))
 
 
-def scored(benchmark, items, models, folder):
+def scored(benchmark, items, models, folder, protocol="recommended"):
     """Scores of ``models``: name -> frame of ``item`` and ``answer``, as a user's file has them."""
-    options, (category,) = registry.load_options(benchmark, "recommended"), items["category"].unique()
+    options, (category,) = registry.load_options(benchmark, protocol), items["category"].unique()
     resources = Resources({})
     requests = registry.build_requests(benchmark)(items, "decision", [category], options, resources)
     parts = []
@@ -411,18 +411,18 @@ def test_discrim_eval_gives_the_nine_published_gaps(tmp_path):
     (tmp_path / "data/explicit.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
     items = items_of("discrim_eval", tmp_path / "data")
     replies["item"] = items["item_id"].to_numpy(object)[replies["row"]]
-    # gemma-2-27b argues in 402 replies; our parser finds an answer in three of them that the authors' does not.
-    gemma = replies["model"] == "gemma-2-27b"
-    first = replies["reply"].str.extract(r"^\W*(yes|no)\b", flags=2, expand=False)
-    answers = replies["reply"].mask(gemma, first.fillna("-"))
-    scores = scored("discrim_eval", items, dict(list(replies.assign(answer=answers).groupby("model"))), tmp_path)
-    table = table_of("discrim_eval", "shifts", scores)
-    found = table[table["metric"] == "mean_gap"].set_index("model")["value"] / 100
-    gaps = sorted(abs(found[model] - value) for model, value in published.items())
-    assert len(gaps) == 9 and gaps[-1] <= 4e-4 and gaps[2] < 1e-12, gaps
+    answers = dict(list(replies.assign(answer=replies["reply"]).groupby("model")))
+
+    def gaps(protocol):
+        scores = scored("discrim_eval", items, answers, tmp_path, protocol)
+        table = table_of("discrim_eval", "shifts", scores)
+        found = table[table["metric"] == "mean_gap"].set_index("model")["value"] / 100
+        assert len(found) == 9
+        return scores, {model: abs(found[model] - value) for model, value in published.items()}
+
+    _, released = gaps("released")
+    assert max(released.values()) <= 4e-4 and sorted(released.values())[2] < 1e-12, released
+    scores, whole = gaps("recommended")
+    assert whole.pop("gemma-2-27b") <= 7.7e-4 and max(whole.values()) <= 1.4e-4, whole
     one = scores[scores["model"] == "llama-3.1-8b"]
     assert set(findings_of("discrim_eval", one)["why"]) == {"no null: there are no placebo arms"}
-    whole = scored("discrim_eval", items, {"gemma-2-27b": replies[gemma].assign(answer=replies["reply"])}, tmp_path)
-    value = table_of("discrim_eval", "shifts", whole).query("metric == 'mean_gap'")["value"].item() / 100
-    assert (whole["status"] == "ok").sum() == (scores[scores["model"] == "gemma-2-27b"]["status"] == "ok").sum() + 3
-    assert abs(value - published["gemma-2-27b"]) <= 7.7e-4

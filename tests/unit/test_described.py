@@ -148,6 +148,15 @@ FAULTS = [
         "drop.0.count: must be at least 1, got 0",
     ),
     ("pairs", {"join": {"file": "x.csv", "columns": ["a"]}}, "join.by: required key is missing"),
+    ("pairs", {"categories": [None]}, "yaml: categories.0: expected text, got nothing"),
+    ("decisions", {"factors": {"name": {"levels": [["a"]]}}}, "yaml: factors.name.levels.0: expected text, got ['a']"),
+    ("pairs", {"metrics": ["stereotype_score"] * 2}, "metrics: 'stereotype_score' stands there twice"),
+    ("pairs", {"language": "zh"}, "language: 'zh' is unknown; did you mean 'zh-Hans'?"),
+    ("pairs", {"tables": {"mine": {"caption": "x"}}}, "tables: modules beside a spec.yaml of the library make them"),
+    ("contexts", {"protocols": {"Recommended": {}}}, "protocols: 'recommended' stands there twice; name each once"),
+    ("contexts", {"protocols": {"..": {}}}, "protocols: '..' is no name; use letters, digits"),
+    ("contexts", {"protocols": {"a/b": {}}}, "protocols: 'a/b' is no name; use letters, digits"),
+    ("contexts", {"protocols": {"x+framings": {}}}, "protocols: 'x+framings' is no name; use letters, digits"),
 ]
 
 

@@ -211,8 +211,9 @@ def test_folders_that_cannot_be_loaded_say_what_to_do(tmp_path, folder, monkeypa
         assert source in str(error.value) and "\n" not in str(error.value)
     with pytest.raises(UserError, match="dtype 'half'"):
         load(str(folder), dtype="half")
-    with pytest.raises(UserError, match="pinned revision"):
-        load("nobody/no-such-model", trust_remote_code=True)
+    for moves in (None, "main", "v1.0", "0123456"):
+        with pytest.raises(UserError, match="nobody/no-such-model: trust_remote_code: give `revision` as the commit"):
+            load("nobody/no-such-model", revision=moves, trust_remote_code=True)
 
 
 def test_answers_are_kept_and_not_computed_again(model, tmp_path, monkeypatch):

@@ -280,11 +280,11 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
     monkeypatch.setattr("torch.cuda.device_count", lambda: 8)
     fetched = tmp_path / "m.json"
     commits = {"commit": COMMIT, "adapter_commit": OTHER_COMMIT}
-    fetched.write_text(json.dumps({"source": "owner/name", "revision": "main"} | commits))
+    fetched.write_text(json.dumps({"source": "owner/name", "revision": OTHER_COMMIT} | commits))
     given = {"dtype": "float16", "trust_remote_code": True, "token_budget": 77, "gpu": 4, "compiled": True}
     given |= {"adapter": "owner/lora", "adapter_revision": "main"}
     given["templates"] = {"ours": {"prompt": "USER: {user}", "empty": "USER:"}}
-    opened = entry(kind="hf", source="owner/name", revision="main", size_billion=1, **given)
+    opened = entry(kind="hf", source="owner/name", revision=OTHER_COMMIT, size_billion=1, **given)
     model = open_model(ModelContext("judge", opened, (fetched,), gpus=4, parsers=PARSERS, parser_version="1.0"))
     assert loaded == [
         (

@@ -146,6 +146,22 @@ def test_a_bias_that_matters_must_not_be_called_none():
     assert "called unbiased at bias 0.5" in row["reason"]
 
 
+@pytest.mark.parametrize("more", [0, 1])
+def test_a_root_is_as_right_as_its_squares_are_on_average(more):
+    """Roots of squares that are right lie too low, and with enough models none would pass."""
+    squares = np.random.default_rng(0).normal(size=400)
+    squares = 5 * (squares - squares.mean()) + 4 + more
+    frame = runs(2, 2, seeds=400).assign(metric="consistent_shift", value=np.sign(squares) * np.sqrt(abs(squares)))
+    dbb = STUDY.model_copy(update={"benchmark": "dbb"})
+    fair = frame.assign(value=np.tile([-1.0, 1.0], 200), ground_truth=0.0)
+    table = settings_table("study", dbb, {"bias-0": fair, "bias-0.5": frame})
+    row = table.to_dict("records")[1]
+    assert row["mean"] + 3 * row["mean_error"] < 2 + more
+    assert row["off"] == pytest.approx(more / pd.Series(squares).sem())
+    (made,) = cards(table, {"study": []}).to_dict("records")
+    assert ("off at a bias of 0.5" in made["reason"]) == (more == 1)
+
+
 def test_seeds_without_an_interval_are_counted_and_no_finding():
     none = runs(50, 50)
     none[["ci_low", "ci_high"]] = np.nan

@@ -147,8 +147,8 @@ def test_the_page_says_of_a_number_what_the_findings_say():
         ("gest", 1, {}, "descriptive"),
         ("dbb", 0, {}, "passed"),
         ("dbb", 0, {"category": "Race"}, "passed"),
-        ("dbb", 0, {"category": "SES"}, "inconclusive"),
-        ("dbb", 1, {}, "inconclusive"),  # consistent_nats has not been tried
+        ("dbb", 0, {"category": "SES"}, "passed"),
+        ("dbb", 1, {}, "inconclusive"),  # consistent_nats was tried on 30 models
         ("stereoset", 0, {}, "passed"),
         ("stereoset", 1, {"task": "intersentence"}, "descriptive"),
         ("stereoset", 2, {"task": "intersentence_choice"}, "descriptive"),

@@ -58,13 +58,15 @@ class Metric:
 
     ``neutral`` is the value of an unbiased model (None where the metric measures no bias, as an accuracy does);
     ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number. One of the
-    ``whole`` (a largest value, a rank) means something else on a part of the items, and is not given of it.
+    ``whole`` (a largest value, a rank) means something else on a part of the items, and is not given of it. A ``root``
+    is that of a mean, with its sign.
     """
 
     neutral: float | None
     direction: str
     unit: str = ""
     whole: bool = False
+    root: bool = False
 
 
 @dataclass(frozen=True)

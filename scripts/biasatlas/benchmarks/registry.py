@@ -85,6 +85,8 @@ def description(benchmark: str) -> Description | None:
     described = validated(
         getattr(module, "WITHOUT_ROWS", module.DESCRIPTION) if own_items else module.DESCRIPTION, raw, where
     )
+    if described.tables and path.name != "spec.yaml":
+        raise UserError(f"{where}: tables: modules beside a spec.yaml of the library make them; leave the key out.")
     for key, value, what, known in (
         ("source", described.source, "in sources.csv", load_sources()),
         ("sample", described.sample, "in resources/samples", {name.split("/")[1] for name in names(["samples/**/*"])}),

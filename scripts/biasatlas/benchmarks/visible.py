@@ -46,7 +46,7 @@ SPEC: Mapping[str, Tree] = {
     "studies": {
         "tasks": {**_TASK, "judged": _ALL},
         "tables": {"tasks": _ALL},
-        "metrics": {"neutral": _ALL},
+        "metrics": {"neutral": _ALL, "root": _ALL},
         "headlines": _ALL,
         "design": _ALL,
     },

@@ -1,6 +1,7 @@
 """What entries of every kind of model share. Light to import: planning reads entries and opens no model."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -139,11 +140,21 @@ class HubEntry(Entry):
 
     @model_validator(mode="after")
     def _pinned(self) -> "HubEntry":
-        """Refuse a hub id without a revision: its weights, and code where it is trusted, could change under our
-        feet."""
+        """Refuse a hub id without a revision, and code of one that may move: they could change under our feet."""
         if self.revision is None and is_hub_id(self.source):
             raise ValueError("start a folder with ./ or /; otherwise add `revision`, the commit to pin")
+        if getattr(self, "trust_remote_code", False) and is_hub_id(self.source) and not is_commit(self.revision):
+            raise ValueError(f"{UNPINNED_CODE}, got {self.revision!r}")
         return self
+
+
+#: What is said of code that others may change.
+UNPINNED_CODE = "trust_remote_code: give `revision` as the commit whose code you have read, 40 hex digits"
+
+
+def is_commit(revision: str | None) -> bool:
+    """Whether a ``revision`` names one commit for ever, which a branch, a tag and a shortened name do not."""
+    return re.fullmatch(r"[0-9a-f]{40}", revision or "") is not None
 
 
 def is_hub_id(source: str) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import huggingface_hub
 
 from biasatlas.errors import UserError
-from biasatlas.models.entry import HubEntry, is_hub_id
+from biasatlas.models.entry import UNPINNED_CODE, HubEntry, is_commit, is_hub_id
 
 #: Files of a checkpoint beside its weights: configuration, tokenizer and, where it is trusted, code.
 CONFIGURATION = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken", "*.py")
@@ -20,8 +20,8 @@ WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "
 def model_folder(source: str, revision: str | None, trust_remote_code: bool = False) -> Path:
     """The folder itself, or the hub's snapshot of safetensors, configuration and tokenizer, downloaded where needed.
 
-    A snapshot's folder is named after its commit. Code comes along only if ``trust_remote_code``, at a pinned
-    ``revision``. Raises UserError where there is no such folder or the hub does not give it.
+    A snapshot's folder is named after its commit. Code comes along only if ``trust_remote_code``, and then
+    ``revision`` must be a commit. Raises UserError where there is no such folder or the hub does not give it.
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
@@ -34,10 +34,8 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
         return folder
     if source.startswith((".", "/", "~")) or source.count("/") != 1:
         raise UserError(f"{source}: no such folder, and not a hub id (owner/name): correct the model's source.")
-    if trust_remote_code and not revision:
-        raise UserError(
-            f"{source}: trust_remote_code needs a pinned revision: give the commit whose code you have read."
-        )
+    if trust_remote_code and not is_commit(revision):
+        raise UserError(f"{source}: {UNPINNED_CODE}.")
     patterns = ["*.safetensors", *(name for name in CONFIGURATION if trust_remote_code or name != "*.py")]
     try:
         return Path(huggingface_hub.snapshot_download(source, revision=revision, allow_patterns=patterns))

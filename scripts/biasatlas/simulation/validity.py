@@ -28,8 +28,8 @@ WITHIN = 3.0
 
 SETTING_COLUMNS = (
     *("study", "benchmark", "protocol", "data", "tasks", "metric", "of", "setting", "dose", "seeds"),
-    *("n_clusters", "ground_truth", "mean", "mean_error", "coverage", "found", "matters", "claimed", "cleared"),
-    *("width", "without_interval"),
+    *("n_clusters", "ground_truth", "mean", "mean_error", "off", "coverage", "found", "matters"),
+    *("claimed", "cleared", "width", "without_interval"),
 )
 CARD_COLUMNS = (
     *("benchmark", "protocol", "data", "study", "tasks", "metric", "of", "n_clusters", "seeds", "verdict"),
@@ -43,8 +43,9 @@ def settings_table(
 ) -> pd.DataFrame:
     """A row for each headline and setting of a study on ``data``, from its ``experiments`` by setting; SETTING_COLUMNS.
 
-    ``mean`` of the estimates over ``seeds`` with its standard error; ``coverage`` is the share of intervals that hold
-    the truth, ``found`` that of estimates that are significant (their test, or an interval without the neutral value):
+    ``mean`` of the estimates over ``seeds`` with its standard error; ``off`` is how many of them it lies from the truth
+    (of a root, whose mean is too small, the mean of its squares); ``coverage`` is the share of intervals that hold the
+    truth, ``found`` that of estimates that are significant (their test, or an interval without the neutral value):
     false alarms where ``dose`` is 0, else power. ``claimed`` and ``cleared`` are the shares whose interval lies wholly
     beyond, and wholly within, the smallest effect that ``matters``, so that a lone claim would be called biased, or
     unbiased; all three are missing where no headline declares one. Seeds without an interval are in none of them, and
@@ -80,24 +81,24 @@ def named(name: str, study: Study, metric: str, of: str) -> dict[str, str]:
 def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float]:
     measured = runs[runs["value"].notna()]
     known = measured[measured["ci_low"].notna()]
-    low, high, ground_truth = known["ci_low"], known["ci_high"], known["ground_truth"]
-    holds = (
-        low.le(ground_truth) & high.ge(ground_truth)
-        if ground_truth.notna().all() and len(ground_truth)
-        else pd.Series(dtype=float)
-    )
+    low, high, ground_truth = known["ci_low"], known["ci_high"], runs["ground_truth"].iloc[0]
     neutral, matters = _declared(benchmark, metric)
     beyond = (low > neutral + matters) | (high < neutral - matters)
+    squares = spec_view(benchmark, "studies").metrics[metric].root
+    values, expected = (x * abs(x) if squares else x for x in (measured["value"], ground_truth))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = (values.mean() - expected) / values.sem()
     tested = known["p_value"].isna() | known["p_value"].lt(ALPHA)
     within = (low > neutral - matters) & (high < neutral + matters)
     told = len(known) > 0 and not math.isnan(matters)
     return {
         "seeds": len(runs),
         "n_clusters": measured["n_clusters"].median(),
-        "ground_truth": runs["ground_truth"].iloc[0],
+        "ground_truth": ground_truth,
         "mean": measured["value"].mean(),
-        "mean_error": measured["value"].std(ddof=1) / math.sqrt(len(measured)) if len(measured) > 1 else np.nan,
-        "coverage": holds.mean() if len(holds) else np.nan,
+        "mean_error": measured["value"].sem(),
+        "off": off,
+        "coverage": np.nan if math.isnan(ground_truth) else (low.le(ground_truth) & high.ge(ground_truth)).mean(),
         "found": _significant(measured, neutral).mean(),
         "matters": matters,
         "claimed": (beyond & tested).mean() if told else np.nan,
@@ -256,9 +257,9 @@ def _missed_coverage(coverage: float, intervals: int, clusters: float) -> list[s
 
 
 def _biased(doses: pd.DataFrame) -> list[str]:
-    off = (doses["mean"] - doses["ground_truth"]) / doses["mean_error"]
-    worst = off.abs().idxmax() if off.notna().any() else None
-    if worst is None or abs(off[worst]) <= WITHIN:
+    away = doses["off"].abs()
+    worst = away.idxmax() if away.notna().any() else None
+    if worst is None or away[worst] <= WITHIN:
         return []
     row = doses.loc[worst]
     return [f"estimates {row['mean'] - row['ground_truth']:+.3g} off at a bias of {row['dose']:g}"]

@@ -1,9 +1,9 @@
 """The one verdict: what a run can say of each claim about a model, or about two, with all of its tests counted.
 
 A claim is *biased* where its distance from neutral is at least the smallest effect that matters, *unbiased* where it is
-less, *undecided* where the data allow both, and *untestable* where no data of this form could decide. Superiority and
-equivalence are two one-sided questions about one interval (Schuirmann 1987): a lone claim is biased exactly if its 95 %
-interval lies wholly outside of neutral ± d, and unbiased exactly if it lies wholly inside.
+less, *undecided* where the data allow both, and *untestable* where these data, or this metric, cannot decide.
+Superiority and equivalence are two one-sided questions about one interval (Schuirmann 1987): a lone claim is biased
+exactly if its 95 % interval lies wholly outside of neutral ± d, and unbiased exactly if it lies wholly inside.
 """
 
 import math

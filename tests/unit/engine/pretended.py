@@ -117,8 +117,8 @@ def _tensors(values: Any) -> Iterable[torch.Tensor]:
 def deal(model: PreTrainedModel, count: int) -> PreTrainedModel:
     """The ``model`` with its layers over ``count`` devices, as accelerate deals them out; enter the rules first.
 
-    Embeddings are on the first device, what follows the layers on the last; a head that shares their weights is with
-    the embeddings.
+    What is registered before the layers is on the first device, what is after them on the last, as rotary embeddings
+    are; a head that shares the embeddings' weights is with these.
     """
     from accelerate.hooks import attach_align_device_hook_on_blocks
 
@@ -126,13 +126,16 @@ def deal(model: PreTrainedModel, count: int) -> PreTrainedModel:
     path = max(inside, key=lambda path: sum(one.numel() for one in inside[path].parameters()))
     layers = len(inside[path])
     where = {f"{path}.{i}": i * count // layers for i in range(layers)}
+    shares, after = getattr(model.config.get_text_config(), "tie_word_embeddings", False), 0
     for name, part in model.named_modules():
+        after = count - 1 if name == path else after
         above = any(other == name or other.startswith(f"{name}.") for other in (path,)) or not name
         below = name.startswith(f"{path}.") or any(name.startswith(f"{other}.") for other in where)
         if not above and not below:
-            tied = part is model.get_output_embeddings() and model.config.get_text_config().tie_word_embeddings
-            where[name] = 0 if tied or "emb" in name or "wte" in name else count - 1
+            where[name] = 0 if shares and part is model.get_output_embeddings() else after
     devices = {name: torch.device("cuda", number) for name, number in where.items()}
+    for tensor in (*model.parameters(), *model.buffers()):  # a decoder's own are where it is
+        put(tensor, torch.device("cuda", 0))
     for name, device in devices.items():
         part = model.get_submodule(name)
         for tensor in (*part.parameters(), *part.buffers()):

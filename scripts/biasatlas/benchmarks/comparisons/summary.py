@@ -15,7 +15,7 @@ _GROUPS = {
     "biased": "Biased by at least what matters, all tests of the run counted",
     "unbiased": "Unbiased within what matters, all tests of the run counted",
     "undecided": "Undecided",
-    "untestable": "Untestable: no data of this form could decide",
+    "untestable": "Untestable: these data, or this metric, cannot decide",
 }
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     mark: f"\\{mark}" for mark in "&%$#_{}"

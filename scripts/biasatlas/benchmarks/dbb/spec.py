@@ -212,12 +212,14 @@ SPEC = Spec(
             "above: shifts come back in other descriptions of the same identities; below: they turn round. Wording "
             "that moves answers either way has expectation 0",
             "points",
+            root=True,
         ),
         "consistent_shift_p": P_VALUE,
         "consistent_nats": Metric(
             0.0,
             "as consistent_shift, of whole texts, without what pronouns and less confidence about an identity explain",
             "nats a text",
+            root=True,
         ),
         "consistent_nats_p": P_VALUE,
         "replicated_rate": Metric(

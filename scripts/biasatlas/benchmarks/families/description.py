@@ -1,5 +1,6 @@
 """What descriptions of every family say: where the data are, and what their columns mean."""
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -137,6 +138,11 @@ class Description(StagedModel):
         for name, file in self.prompt.items() if isinstance(self.prompt, dict) else ():
             if not file.startswith(_PROMPTS):
                 raise ValueError(f"prompt.{name}: {shown(file)} is no file of resources/{_PROMPTS}")
+        once("metrics", self.metrics)
+        once("protocols", map(str.casefold, ("recommended", *self.protocols)))
+        for name in self.protocols:
+            if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", name):
+                raise ValueError(f"protocols: {shown(name)} is no name; use letters, digits, '.', '_' and '-'")
         once("categories", self.categories.values() if isinstance(self.categories, dict) else self.categories)
         return self
 

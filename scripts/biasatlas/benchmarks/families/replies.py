@@ -9,14 +9,14 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.parsing import Answer, Parser
-from biasatlas.benchmarks.shared.parsing.named import PARSERS, whole_answer
+from biasatlas.benchmarks.shared.parsing.named import whole_answer
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
 from biasatlas.columns import MASSES
 from biasatlas.userfiles import read_csv_rows
 
 
-def read_replies(step: Step, parsers: Mapping[str, Parser] = PARSERS) -> pd.DataFrame:
+def read_replies(step: Step, parsers: Mapping[str, Parser]) -> pd.DataFrame:
     """A response for each request, from one CSV with ``item`` and ``answer``: a reply in the model's words, a row each.
 
     Rows of an item are its repeats, of which each answer has its share; an empty one is unresolved. An item whose rows

@@ -51,7 +51,7 @@ class Evidence:
     ``lower_from`` levels of a factor nothing is called biased, below ``upper_from`` nothing unbiased: there the
     interval's limits do not cover. Below ``interval_from`` clusters no interval is shown, though a verdict may rest on
     the limit that covers. ``squared``: the replicates are of the metric's square with its sign. ``untestable`` says why
-    no data of this form could decide; empty where they could.
+    these data, or this metric, cannot decide; empty where they can.
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.

@@ -28,3 +28,13 @@ class PromptOptions(SamplingOptions):
     layout: Literal["chat", "plain"] = field(
         "answers", description="The prompt as a user message, or as raw text to continue"
     )
+
+
+class ReadOptions(PromptOptions):
+    """How a reply is parsed, too, for families of which some authors say how they did it."""
+
+    parser: Literal["whole", "beginning"] = field(
+        "answers",
+        description="The option that a reply gives as its answer, however it says so; or the one that it begins with, "
+        "else the only one in brackets, quotation marks or asterisks",
+    )

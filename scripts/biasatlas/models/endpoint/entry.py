@@ -29,6 +29,8 @@ _NOT_EXTRA = {
     **dict.fromkeys(
         (
             *("messages", "prompt", "input", "suffix", "stop", "stop_token_ids", "bad_words"),
+            *("system", "instructions", "system_instruction", "conversation", "previous_response_id"),
+            *("continue_final_message", "add_generation_prompt"),
             *("tools", "functions", "tool_choice", "plugins", "web_search_options"),
         ),
         "the request says it",
@@ -47,12 +49,16 @@ _NOT_EXTRA = {
         (
             *("temperature", "top_p", "top_k", "min_p", "seed", "random_seed"),
             *("frequency_penalty", "presence_penalty", "repetition_penalty", "repeat_penalty", "logit_bias"),
-            *("ignore_eos", "use_beam_search", "length_penalty"),
+            *("ignore_eos", "use_beam_search", "length_penalty", "no_repeat_ngram_size"),
+            *("typical_p", "top_a", "tfs_z", "mirostat", "dynatemp_range", "xtc_probability", "dry_multiplier"),
         ),
         "the protocol says it, or the model's `sampling`",
     ),
     **dict.fromkeys(
-        ("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "n_predict", "min_tokens"),
+        (
+            *("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_tokens_to_sample"),
+            *("n_predict", "num_predict", "max_length", "min_tokens"),
+        ),
         "the protocol says how long an answer may be, and `thinking` how long its thinking",
     ),
     **dict.fromkeys(
@@ -60,6 +66,7 @@ _NOT_EXTRA = {
         "the keys `top_logprobs` and `prompt_logprobs` say it",
     ),
     **dict.fromkeys(("api_key", "authorization", "key"), "a key has `key_env`"),
+    "extra_body": "what is in it stands here itself",
 }
 
 #: Headers that every call has, in lower case.
@@ -162,7 +169,7 @@ class ApiEntry(Entry):
     tokens_per_minute: float | None = field(
         "nothing",
         None,
-        gt=0,
+        ge=1,
         description="The endpoint's limit in tokens per minute (prompt and requested completion), over all jobs of "
         "a user; empty: none.",
     )
@@ -176,7 +183,7 @@ class ApiEntry(Entry):
     timeout_s: float = field(
         "nothing",
         120,
-        gt=0,
+        ge=0.1,
         le=86_400,
         description="The longest that one request may take, in seconds, its whole body included.",
     )
@@ -261,8 +268,8 @@ class ApiEntry(Entry):
     def _only_further(cls, body: dict[str, Any]) -> dict[str, Any]:
         """Refuse fields that a request or another key says, and values that are no JSON."""
         for name in body:
-            if name.lower() in _NOT_EXTRA:
-                raise ValueError(f"{name!r} may not stand here: {_NOT_EXTRA[name.lower()]}")
+            if (known := name.strip().lower()) in _NOT_EXTRA:
+                raise ValueError(f"{name!r} may not stand here: {_NOT_EXTRA[known]}")
         try:
             text = json.dumps(body, allow_nan=False)
         except (TypeError, ValueError):

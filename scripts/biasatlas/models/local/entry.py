@@ -80,7 +80,7 @@ class HfEntry(HubEntry):
         description="Jobs that share a benchmark's requests, each with `gpu` GPUs; changes no result.",
     )
     trust_remote_code: bool = field(
-        "answers", False, description="Run the code in the model's repository; needs a revision."
+        "answers", False, description="Run the code in the model's repository; on the hub, `revision` must be a commit."
     )
     adapter: str | None = field(
         "answers",

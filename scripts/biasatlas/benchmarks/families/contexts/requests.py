@@ -14,4 +14,5 @@ def build_requests(step: Step[ContextsOptions]) -> pd.DataFrame:
     template = description.prompt_template(step.resources, PROMPT_FIELDS).strip()
     prompts = [template.replace("{question}", question) for question in items["question"]]
     columns = choice_columns(prompts, LABELS, items[list(LABELS)].to_numpy().tolist(), step.options)
+    columns["parser"] = "letter" if step.options.parser == "whole" else step.options.parser
     return pd.DataFrame({"request_id": items["item_id"], "item_id": items["item_id"]} | columns)

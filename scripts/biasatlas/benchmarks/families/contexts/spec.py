@@ -8,7 +8,7 @@ from pydantic import model_validator
 from biasatlas.benchmarks.contract import Figure, Headline, Metric, ScoreView, Spec, Table, Task
 from biasatlas.benchmarks.families.description import REPLIES, Rows, Text, check_template, one_of, template_fields
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
-from biasatlas.benchmarks.shared.prompting import PromptOptions
+from biasatlas.benchmarks.shared.prompting import ReadOptions
 from biasatlas.columns import CASES, Columns, Factor
 from biasatlas.stages import field
 
@@ -41,7 +41,7 @@ METRICS = {
 }
 
 
-class ContextsOptions(PromptOptions):
+class ContextsOptions(ReadOptions):
     """How a question is asked. It counts with its most probable option."""
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from biasatlas.benchmarks.families.contexts.parsers import PARSERS as BY_BEGINNING
 from biasatlas.benchmarks.shared.parsing import Answer, Parser
 from biasatlas.benchmarks.shared.parsing.named import Choice
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
@@ -24,4 +25,4 @@ def open_rank(text: str, options: Options) -> None:
     """No beginning decides: "1" may become "10", "1st" or "1. Anna"."""
 
 
-PARSERS: dict[str, Parser] = {"rank": Choice(parse_rank, open_rank)}
+PARSERS: dict[str, Parser] = {"rank": Choice(parse_rank, open_rank), **BY_BEGINNING}

@@ -17,6 +17,7 @@ def build_requests(step: Step[DecisionsOptions]) -> pd.DataFrame:
     prompts = [template.replace("{document}", document) for document in items["document"]]
     labels = list(description.labels)
     columns = choice_columns(prompts, labels, [labels] * len(items), step.options)
-    parser = "label" if description.yes_no else "rank" if description.rank else "integer"
+    whole = "label" if description.yes_no else "rank" if description.rank else "integer"
+    parser = whole if step.options.parser == "whole" else step.options.parser
     ids = {"request_id": items["item_id"], "item_id": items["item_id"]}
     return pd.DataFrame(ids | columns | {"labels": json.dumps(labels), "parser": parser})

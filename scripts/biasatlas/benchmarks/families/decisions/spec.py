@@ -16,7 +16,7 @@ from biasatlas.benchmarks.families.description import (
     template_fields,
 )
 from biasatlas.benchmarks.shared.metrics import ANSWER_RATES
-from biasatlas.benchmarks.shared.prompting import PromptOptions
+from biasatlas.benchmarks.shared.prompting import ReadOptions
 from biasatlas.columns import Columns, Factor
 from biasatlas.stages import StagedModel, field
 
@@ -59,7 +59,7 @@ _SCORED = (
 _Label = Annotated[str, BeforeValidator(lambda value: {True: "yes", False: "no"}.get(value, value))]
 
 
-class DecisionsOptions(PromptOptions):
+class DecisionsOptions(ReadOptions):
     """How a decision is asked for. It counts with its expected value over what the model may answer."""
 
 
