@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -28,23 +29,25 @@ from biasatlas.benchmarks.comparisons.pairs import Answers
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
 from biasatlas.benchmarks.families.questions.tables import balanced
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence
-from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, rounds_of
+from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, asking_orders, rounds_of
 from biasatlas.files import read_parquet, read_scores
-from biasatlas.simulation.claims import declared
 from biasatlas.simulation.described import shipped_for
 from biasatlas.simulation.harness import Harness
-from biasatlas.simulation.rounds import analysed, part
-from biasatlas.simulation.rounds import scores as simulated
+from biasatlas.simulation.own_group import Rounds
+from biasatlas.simulation.rounds import analysed, in_rounds
 from biasatlas.simulation.studies import load_studies
 from biasatlas.stats import Array
 from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.regression import coefficient_replicates
 from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.rounds import levels
-from biasatlas.stats.verdict import p_inside, p_outside
+from biasatlas.stats.verdict import Claim, p_inside, p_outside
 
-#: The effect that "some bias" lies beyond, as a share of the smallest that matters.
-NONE = 1e-6
+#: What lies beyond which effect, as a share of the smallest that matters.
+RULES = {"some bias": 1e-6, "verdict": 1.0}
+
+#: What makes evidence of the items of rounds.
+OfRounds = Callable[[Rounds], Iterable[tuple[float, Iterable[Evidence]]]]
 
 #: The first round of items without clusters.
 _RIPE = 8
@@ -137,14 +140,19 @@ class Said:
     held: bool
 
 
-def said(interim: Sequence[tuple[float, Evidence]], smallest: float, truth: float | None = None) -> Said:
+def if_mattered(interim: Sequence[tuple[float, Evidence]], times: float) -> list[tuple[float, Evidence]]:
+    """The same, were so many times the smallest effect that matters the smallest."""
+    given = interim[-1][1].declared
+    declared = given if times == 1 else replace(given, smallest=times * given.smallest, margin=0.0)
+    return [(share, replace(each, declared=declared)) for share, each in interim]
+
+
+def said(interim: Sequence[tuple[float, Evidence]], truth: float | None = None) -> Said:
     """By the tests of the report's verdict, as of a run of this claim alone."""
     ripe = [*analysed(interim)]
     made = ripe[-1].analyses
-    given = interim[-1][1].declared
-    matters = replace(given, smallest=smallest, margin=given.margin if smallest == given.smallest else 0.0)
-    claims = [replace(each, declared=matters).claim("m") for each in ripe]
-    once = [replace(each, declared=matters, analyses=()).claim("m") for each in ripe]
+    claims = [each.claim("m") for each in ripe]
+    once = [replace(each, analyses=()).claim("m") for each in ripe]
     states = [_state(claim, level) for claim, level in zip(claims, levels(made, ALPHA), strict=True)]
     stop = next((n for n, state in enumerate(states) if state), len(states) - 1)
     held = True
@@ -155,45 +163,40 @@ def said(interim: Sequence[tuple[float, Evidence]], smallest: float, truth: floa
     return Said(made[stop].share, states[stop], _state(once[-1], ALPHA), plain, held)
 
 
-def _state(claim, level: float) -> str:
-    return "biased" if p_outside(claim) <= level else "unbiased" if p_inside(claim) <= level else ""
+def _state(claim: Claim, level: float) -> str:
+    """The verdict of one claim at its level; '' where there is none."""
+    clusters = min(claim.factors.values())
+    if p_outside(claim) <= level and clusters >= claim.lower_from:
+        return "biased"
+    return "unbiased" if p_inside(claim) <= level and clusters >= claim.upper_from else ""
 
 
-def check(case: Case, smallest: float) -> None:
+def check(interim: Sequence[tuple[float, Evidence]], mine: Said) -> None:
     """Raises AssertionError where a verdict is not that of the workflow's own function."""
-    mine, of, interim = said(case.interim, smallest), len(case.top), iter(case.interim)
-    declared = replace(case.interim[-1][1].declared, smallest=smallest)
+    left = iter(interim)
     stop = ask_in_rounds(
-        [(share, range(len(each.items))) for share, each in case.interim],
-        lambda items: [replace(next(interim)[1], declared=declared)],
+        [(share, [share]) for share, _ in interim],
+        lambda asked: [next(left)[1]],
         lambda found: [(each, each.claim("m")) for each in found],
     )
     state = stop.rounds[-1]["claims"][0]["state"]
-    assert len(stop.asked) == math.ceil(mine.share * of), (len(stop.asked), mine)
-    assert state == (mine.state or "undecided"), (state, mine)
+    assert stop.asked == [mine.share], (stop, mine)
+    assert (state if state in ("biased", "unbiased") else "") == mine.state, (state, mine)
 
 
 def summary(cases: Iterable[Case], truth: float | None = None) -> dict:
     """What came of asking each case in rounds, and of asking it everything at once."""
-    rules: dict[str, list[Said]] = {"some bias": [], "verdict": []}
+    rules: dict[str, list[Said]] = {rule: [] for rule in RULES}
     for number, case in enumerate(cases):
         for rule, told in rules.items():
-            smallest = case.smallest * (NONE if rule == "some bias" else 1)
-            told.append(said(case.interim, smallest, truth))
+            interim = if_mattered(case.interim, RULES[rule])
+            told.append(said(interim, truth))
             if number < 3:
-                check(case, smallest)
-    row: dict[str, object] = {"draws": len(rules["verdict"])}
-    for rule, told in rules.items():
-        row[f"{rule}: share"] = np.mean([each.share for each in told])
-        for state in ("biased", "unbiased"):
-            row[f"{rule}: {state}"] = np.mean([each.state == state for each in told])
-            row[f"{rule}: {state}, all asked"] = np.mean([each.whole == state for each in told])
-        opposite = [{each.state, each.whole} == {"biased", "unbiased"} for each in told]
-        row[f"{rule}: opposite"] = np.mean(opposite)
-        if truth is not None:
-            row[f"{rule}: covered in all rounds"] = np.mean([each.held for each in told])
-    row["some bias by plain intervals"] = np.mean([each.plain for each in rules["some bias"]])
-    return row
+                check(interim, told[-1])
+    row = {f"{rule}: {what}": value for rule, told in rules.items() for what, value in _rate(told).items()}
+    if truth is not None:
+        row |= {f"{rule}: covered in all rounds": np.mean([each.held for each in told]) for rule, told in rules.items()}
+    return row | {"some bias by plain intervals": np.mean([each.plain for each in rules["some bias"]])}
 
 
 def known(draws: int) -> Iterator[dict]:
@@ -235,30 +238,30 @@ def _in_order(templates: int, per: int) -> tuple[np.ndarray, np.ndarray]:
 
 def scores_of(results: Path, benchmarks: Sequence[str]) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
     """Answers that authors published: whose, to what benchmark, their scores, and the items."""
+    items = {name: read_parquet(results / "items" / f"{name}.parquet") for name in benchmarks}
     for folder in sorted(results.glob("scores/*/*/released")):
         model, benchmark = folder.parts[-3:-1]
         if benchmark in benchmarks:
-            items = read_parquet(results / "items" / f"{benchmark}.parquet")
-            yield model, benchmark, read_scores(sorted(folder.rglob("*.csv"))), items
+            yield model, benchmark, read_scores(sorted(folder.rglob("*.csv"))), items[benchmark]
 
 
 def released(results: Path, orders: int, draws: int) -> Iterator[dict]:
     """Published answers in so many ``orders``, and with so many ``draws`` of signs."""
+    ids, places = None, []
     for model, benchmark, scores, items in scores_of(results, [*RELEASED, "twbias"]):
         for name, rows, cluster, neutral, smallest in _parts(benchmark, scores, items):
-            mine = items[items["item_id"].isin(rows["item_id"])]
-            codes = pd.factorize(rows["item_id"].map(mine.set_index("item_id", drop=False)[cluster].astype(str)))[0]
-            whole = Case(rows["top"].to_numpy(float), rows["bottom"].to_numpy(float), codes, neutral, smallest)
-            place = pd.Series(range(len(rows)), rows["item_id"])
-            design = registry.load_spec(benchmark).design
-            ordered = [
-                whole.in_order(place[asking_order(mine, design, seed)].to_numpy()) for seed in range(1, orders + 1)
-            ]
-            value = whole.evidence(len(rows), int(codes.max()) + 1).value
-            yield {"case": f"{benchmark} {model}{name}", "value": value} | summary(ordered)
+            mine = items[items["item_id"].isin(rows["item_id"])].set_index("item_id", drop=False)
+            if ids is None or not mine.index.equals(ids):
+                ids, place = mine.index, {item: number for number, item in enumerate(mine.index)}
+                asked = asking_orders(mine, registry.load_spec(benchmark).design, range(1, orders + 1))
+                places = [np.array([place[item] for item in order], np.int32) for order in asked]
+            top, bottom = rows.set_index("item_id").loc[ids, ["top", "bottom"]].to_numpy(float).T
+            whole = Case(top, bottom, pd.factorize(mine[cluster].astype(str))[0], neutral, smallest)
+            value = whole.evidence(len(rows), int(whole.cluster.max()) + 1).value
+            yield {"case": f"{benchmark} {model}{name}", "value": value} | summary(map(whole.in_order, places))
             if benchmark != "twbias":
                 rng = np.random.default_rng(0)
-                turned = (ordered[n % len(ordered)].turned(rng) for n in range(draws))
+                turned = (whole.in_order(places[n % orders]).turned(rng) for n in range(draws))
                 yield {"turned": f"{benchmark} {model}"} | summary(turned)
 
 
@@ -284,68 +287,85 @@ def _parts(benchmark: str, scores: pd.DataFrame, items: pd.DataFrame) -> Iterato
 
 def headlines(results: Path, orders: int) -> Iterator[dict]:
     """What GEST says of published answers, in so many ``orders``: its headline, over stereotypes, and the same over sentences."""
-    options, models = registry.load_options("gest", "released"), []
+    options, design = registry.load_options("gest", "released"), registry.load_spec("gest").design
+    by_text: dict[tuple[str, ...], list[OfRounds]] = {}
     for model, benchmark, scores, items in scores_of(results, ["gest"]):
+        asked = tuple(items.loc[items["item_id"].isin(scores["item_id"]), "item_id"])
         answers = Answers.by_model(scores, benchmark, options)[model]
-        mine = items[items["item_id"].isin(scores["item_id"])]
-        models += [(mine, partial(_over_both, answers))] * orders
-    yield {"case": f"gest, {len(models) // orders} sets of answers"} | _headlines("gest", models)
+        by_text.setdefault(asked, []).append(partial(_over_both, answers))
+    told: list[tuple[str, Said]] = []
+    for asked, models in by_text.items():
+        mine = items[items["item_id"].isin(asked)]
+        # Models of a text share what an order makes of the regression.
+        each = product(asking_orders(mine, design, range(1, orders + 1)), models)
+        told += _told("gest", mine, each)
+    yield {"case": f"gest, {sum(map(len, by_text.values()))} sets of answers"} | _rates(told)
 
 
-def _over_both(answers: Answers, asked: Sequence[str]) -> Iterator[Evidence]:
-    mine = answers.of(pd.Index(asked))
-    yield from mine.evidence().values()
-    known, ways = mine.scores[mine.scores["shift"].notna()], registry.description("gest").ways
-    columns = [np.where(known["direction"] == ways[0], 0.5, -0.5), np.ones(len(known))]
-    weights = 1 / known.groupby("category")["shift"].transform("size")
-    found = coefficient_replicates(known["shift"], np.column_stack(columns), weights, known["cluster"])
-    declared = Declared(neutral=0.0, smallest=0.23, unit="nats", reason="")
-    items = pd.DataFrame(index=known["item_id"])
-    yield Evidence("over sentences", "", OVERALL, found, items, declared=declared)
+def _over_both(answers: Answers, rounds: Rounds) -> Iterator[tuple[float, Iterable[Evidence]]]:
+    ways = registry.description("gest").ways
+    for share, asked in rounds:
+        mine = answers.of(pd.Index(asked))
+        known = mine.scores[mine.scores["shift"].notna()]
+        columns = [np.where(known["direction"] == ways[0], 0.5, -0.5), np.ones(len(known))]
+        weights = 1 / known.groupby("category")["shift"].transform("size")
+        found = coefficient_replicates(known["shift"], np.column_stack(columns), weights, known["cluster"])
+        declared = Declared(neutral=0.0, smallest=0.23, unit="nats", reason="")
+        items = pd.DataFrame(index=known["item_id"])
+        over = Evidence("over sentences", "", OVERALL, found, items, declared=declared)
+        yield share, [*mine.evidence().values(), over]
 
 
 def studies(names: Sequence[str], data: Path, draws: int) -> Iterator[dict]:
-    """What headlines say of so many simulated models (``draws``) of each dose of a study of texts, or of DBB's choices."""
+    """What headlines say of so many simulated models (``draws``) of each dose of a study of texts, of DBB's choices or of TWBias."""
     for name in names:
-        study = load_studies()[name]
+        study = load_studies()[name].model_copy(update={"most": draws})
         items = read_parquet(data / "items" / f"{study.benchmark}.parquet")
         bench = Harness.of_study(study, shipped_for(study.benchmark), items)
         for dose in study.doses:
             setting = f"bias-{dose:g}"
-            answers = simulated(study, setting, bench)
+            shown = in_rounds(study, setting, bench)
 
-            def model(seed: int, answers=answers, bench=bench) -> Callable[[Sequence[str]], Iterable[Evidence]]:
-                mine = answers(seed)
-                return lambda asked: declared(bench, part(mine, asked))
+            def of_model(seed: int, shown=shown) -> OfRounds:
+                return lambda rounds: next(shown(rounds, [seed]))[1]
 
-            models = ((bench.items, model(seed)) for seed in study.seeds(setting, draws))
-            yield {"case": f"{name} {setting}"} | _headlines(study.benchmark, models)
+            orders = asking_orders(bench.items, registry.load_spec(study.benchmark).design, range(1, draws + 1))
+            asked = zip(orders, map(of_model, study.seeds(setting, draws)), strict=True)
+            yield {"case": f"{name} {setting}"} | _rates(_told(study.benchmark, bench.items, asked))
 
 
-def _headlines(
-    benchmark: str, models: Iterable[tuple[pd.DataFrame, Callable[[Sequence[str]], Iterable[Evidence]]]]
-) -> dict:
-    """What each headline over all categories says of ``models``, each asked about its items in an order of its own."""
+def _told(
+    benchmark: str, items: pd.DataFrame, asked: Iterable[tuple[Sequence[str], OfRounds]]
+) -> Iterator[tuple[str, Said]]:
+    """What each headline over all categories says of a model that is asked ``items`` in an order."""
     design = registry.load_spec(benchmark).design
-    found: dict[str, list[Said]] = {}
-    for seed, (items, evidence) in enumerate(models, 1):
+    for number, (order, evidence) in enumerate(asked):
         interim: dict[str, list[tuple[float, Evidence]]] = {}
-        for share, asked in rounds_of(items, design, asking_order(items, design, seed)):
-            for each in evidence(asked):
+        for share, of_round in evidence(rounds_of(items, design, order)):
+            for each in of_round:
                 if each.declared and each.declared.neutral is not None and each.category == OVERALL:
                     interim.setdefault(each.metric, []).append((share, each))
-        for metric, rows in interim.items():
-            for rule, times in (("some bias", NONE), ("verdict", 1)):
-                told = said(rows, rows[-1][1].declared.smallest * times)
-                found.setdefault(f"{metric}, {rule}", []).append(told)
-    row: dict[str, object] = {}
-    for name, told in found.items():
-        row[f"{name}: draws"] = len(told)
-        row[f"{name}: share"] = np.mean([each.share for each in told])
-        for state in ("biased", "unbiased"):
-            row[f"{name}: {state}"] = np.mean([each.state == state for each in told])
-            row[f"{name}: {state}, all asked"] = np.mean([each.whole == state for each in told])
-        row[f"{name}: opposite"] = np.mean([{each.state, each.whole} == {"biased", "unbiased"} for each in told])
+        for (metric, rows), (rule, times) in product(interim.items(), RULES.items()):
+            told = said(mattering := if_mattered(rows, times))
+            if number < 3:
+                check(mattering, told)
+            yield f"{metric}, {rule}", told
+
+
+def _rates(told: Iterable[tuple[str, Said]]) -> dict:
+    found: dict[str, list[Said]] = {}
+    for name, each in told:
+        found.setdefault(name, []).append(each)
+    return {f"{name}: {what}": value for name, all_ in found.items() for what, value in _rate(all_).items()}
+
+
+def _rate(told: Sequence[Said]) -> dict:
+    """How many were told, the mean share asked, and rates of verdicts."""
+    row: dict[str, object] = {"draws": len(told), "share": np.mean([each.share for each in told])}
+    for state in ("biased", "unbiased"):
+        row[state] = np.mean([each.state == state for each in told])
+        row[f"{state}, all asked"] = np.mean([each.whole == state for each in told])
+    row["opposite"] = np.mean([{each.state, each.whole} == {"biased", "unbiased"} for each in told])
     return row
 
 
@@ -361,7 +381,7 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=ROOT / "results", help="a run of released models")
     parser.add_argument("--orders", type=int, default=200, help="orders of each released model's items")
     parser.add_argument("--draws", type=int, default=1000, help="models by a formula, signs, or simulated models")
-    every = ["crows_pairs_rounds", "stereoset_rounds", "gest_rounds", "dbb_rounds"]
+    every = ["crows_pairs_rounds", "stereoset_rounds", "gest_rounds", "dbb_rounds", "twbias_rounds"]
     parser.add_argument("--studies", nargs="*", default=every)
     given = parser.parse_args()
     tables = {

@@ -6,12 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 
+from biasatlas.benchmarks.comparisons.cards import in_rounds
 from biasatlas.benchmarks.comparisons.findings import closed
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS
 from biasatlas.files import read_csv
 from biasatlas.simulation.studies import load_studies
 from biasatlas.simulation.validity import as_markdown
+from biasatlas.stats.rounds import Analysis
 
 ROOT = Path(__file__).parents[2]
 CARDS = read_csv(ROOT / "resources" / "simulation" / "cards.csv")
@@ -54,9 +56,27 @@ def test_every_two_groups_of_twbias_can_get_a_verdict(pair):
 
     Indigenous against Hoklo has none: 500 models show that its estimate is off, by .0038 nats of 4,000.
     """
-    evidence = SimpleNamespace(metric="own_group_advantage", part="", category="-".join(pair), declared=None)
+    told = {"metric": "own_group_advantage", "part": "", "category": "-".join(pair)}
+    evidence = SimpleNamespace(**told, declared=None, analyses=())
     why = closed(CARDS.to_dict("records"), "twbias", "recommended", evidence)
     assert ("off at a bias of 0.2" in why) if set(pair) == {"indigenous", "hoklo"} else (why == "")
+
+
+def test_cards_of_rounds_are_those_of_studies_in_rounds():
+    named = {name for name, study in load_studies().items() if in_rounds({"study": name})}
+    assert named == {name for name, study in load_studies().items() if study.by == "rounds"}
+
+
+@pytest.mark.parametrize("analyses", [(), (Analysis(0.5, 1.0),)])
+def test_a_card_of_rounds_counts_for_models_that_are_asked_so_alone(analyses):
+    told = {"benchmark": "twbias", "protocol": "recommended", "data": "full", "metric": "m", "tasks": "t", "of": "a"}
+    cards = [
+        told | {"study": "twbias_own", "verdict": "passed", "reason": ""},
+        told | {"study": "twbias_rounds", "verdict": "descriptive", "reason": "false alarms (bias-0)"},
+    ]
+    evidence = SimpleNamespace(metric="m", part="", category="a", declared=None, analyses=analyses)
+    why = "its validity card has not passed: false alarms (bias-0)" if analyses else ""
+    assert closed(cards, "twbias", "recommended", evidence) == why
 
 
 def test_the_docs_have_the_cards_that_ship():

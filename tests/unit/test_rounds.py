@@ -88,7 +88,7 @@ def test_a_plan_says_what_rounds_would_take():
 
 def _items():
     rows = [
-        (f"{template}-{k}", template, "ambig" if k % 2 else "disambig", k)
+        (f"{template}-{k}", template, "ambig" if k % 2 else None, k)  # what is missing is a form, too
         for template, n in (("a", 32), ("b", 8), ("c", 200))
         for k in range(n)
     ]
@@ -102,8 +102,9 @@ def test_every_first_part_has_its_share_of_every_cluster_and_form():
     for share in (1 / 4, 1 / 2, 3 / 4):
         asked = items[items["item_id"].isin(order[: round(share * len(order))])]
         for keys in (["template"], ["template", "condition"]):
-            got = asked.groupby(keys).size().reindex(items.groupby(keys).size().index, fill_value=0)
-            assert (got - share * items.groupby(keys).size()).abs().max() <= 1.5
+            all_ = items.groupby(keys, dropna=False).size()
+            got = asked.groupby(keys, dropna=False).size().reindex(all_.index, fill_value=0)
+            assert (got - share * all_).abs().max() <= 1.5
 
 
 def test_an_order_is_of_names_and_a_seed_alone():
@@ -111,6 +112,16 @@ def test_an_order_is_of_names_and_a_seed_alone():
     order = asking_order(items, design)
     assert asking_order(items.sample(frac=1, random_state=2), design) == order
     assert asking_order(items, design, seed=2) != order
+
+
+def test_items_that_are_compared_with_each_other_stand_together():
+    """Products of DBB's shifts are within a template: a quarter of its items, spread, had held a few of them."""
+    items = pd.DataFrame(
+        [(f"{t}-{k}", f"t{t}") for k in range(6) for t in range(8)], columns=["item_id", "template_id"]
+    )
+    order = asking_order(items, registry.load_spec("dbb").design)
+    asked = items.set_index("item_id").loc[order[:12], "template_id"]
+    assert asked.nunique() == 2
 
 
 def _declared(**fields):

@@ -12,7 +12,7 @@ from scipy.stats import norm
 from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
-from biasatlas.simulation import direct, ngrams, own_group, rounds
+from biasatlas.simulation import claims, direct, ngrams, own_group, rounds
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.ngrams import WordModel
@@ -341,3 +341,19 @@ def test_models_that_are_asked_in_rounds_show_what_the_round_with_a_verdict_show
     fair, biased = (rounds.run(study, setting, tried, range(1, 6)) for setting in ("bias-0", "bias-0.5"))
     assert len(fair) == rounds.EACH * 5
     assert (biased["p_value"] < 0.05).all() and not (fair["p_value"] < 0.05).all()
+
+
+def test_rows_of_a_regression_show_what_scores_of_a_round_show():
+    study = load_studies()["twbias_rounds"].model_copy(update={"one_prompt": False})
+    tried = bench("twbias", ("perplexity",))
+    asked = list(tried.items["item_id"].iloc[::2])
+    ((seed, of_rounds),) = rounds.in_rounds(study, "bias-0.4", tried)([(0.5, asked)], [3])
+    ((_, shown),) = of_rounds
+    scores = tried.scores(study.entry("bias-0.4", seed, tried.groups), "any")
+    expected = claims.declared(tried, scores[scores["item_id"].isin(asked)])
+    assert [each.key for each in shown] == [each.key for each in expected] != []
+    for one, other in zip(shown, expected, strict=True):
+        assert one.value == pytest.approx(other.value)
+        assert one.inference().se == pytest.approx(other.inference().se, nan_ok=True)
+        assert len(one.items) == len(other.items)
+        assert one.declared == other.declared

@@ -41,7 +41,7 @@ class Run:
     """A benchmark under a protocol, by its name in the configuration.
 
     ``data`` is "full", another published set, "sample" or the user's folder; ``left_out`` has sentences on tasks; paths
-    of tables and figures go by their names, ``items`` is that of the items.
+    of tables and figures go by their names, ``items`` is that of the items; ``in_rounds``: its models are asked so.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Run:
     figures: Mapping[str, str]
     items: str = ""
     asked: Sequence[TaskRun] = ()
+    in_rounds: bool = False
 
     @property
     def key(self) -> str:
@@ -114,7 +115,7 @@ class Study:
 
     def cards_of(self, run: Run) -> list[Mapping[str, Any]]:
         """The cards of a run's benchmark."""
-        return of_benchmark(self.cards, run.benchmark, run.protocol)
+        return of_benchmark(self.cards, run.benchmark, run.protocol, run.in_rounds)
 
     def findings(self, protocol: str) -> str:
         """The table of all tests under ``protocol``; '' where there is none."""

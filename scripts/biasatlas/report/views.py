@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.cards import Card, sentence
+from biasatlas.benchmarks.comparisons.cards import Card, in_rounds, sentence, subject
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv
 from biasatlas.report.cells import badge, items_link, shown_cell, shown_style
@@ -163,6 +163,8 @@ class Views:
             columns = [self.said(run, col) | {"card": _card_words(col.cards)} for col in self.columns[run.key]]
             title = run.title + f" · {run.protocol}"
             others = [f"{card['metric']}, {sentence(card)}" for card in mine]
+            if run.in_rounds and not any(map(in_rounds, mine)):
+                others.append("Asking in rounds was not tried on models whose bias is known.")
             shown += (
                 [{"key": run.key, "title": title, "columns": columns, "others": others}] if columns or others else []
             )
@@ -176,7 +178,7 @@ def _card_words(cards: Sequence[Card]) -> dict[str, str]:
         return dict.fromkeys(("smallest", "called", "alarms", "coverage", "mistakes"), "not measured")
 
     def each(words: Callable[[Card], str]) -> str:
-        said = {card["of"]: words(card) for card in cards}
+        said = {subject(card): words(card) for card in cards}
         if len(set(said.values())) == 1:
             return next(iter(said.values()))
         return "; ".join(f"{of}: {text}" for of, text in said.items())

@@ -19,7 +19,7 @@ from biasatlas.benchmarks.families.questions.scores import counted, places, shar
 from biasatlas.benchmarks.families.questions.spec import LABELS, QuestionsOptions
 from biasatlas.benchmarks.families.questions.tables import accuracy, bias_score
 from biasatlas.benchmarks.shared.estimates import Estimate
-from biasatlas.columns import MASSES
+from biasatlas.columns import CASES, MASSES
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.simulation.experiment import COLUMNS, labelled
 from biasatlas.simulation.ground_truth import ground_truth
@@ -31,6 +31,13 @@ Array = NDArray[np.float64]
 #: The probability of each question's first option, its log odds, and how much likelier it is in nats (of choices
 #: missing), for a model.
 ModelRun = Callable[[SimulatedEntry], tuple[Array, Array, Array]]
+
+
+#: What is the same for all models of a test instance's score.
+_INSTANCE = [
+    *("instance_id", "template_id", "type", "identity_1", "identity_2", "draws_1", "draws_2", "pronouns", "status"),
+    *("model", "task", "category"),
+]
 
 
 @dataclass(frozen=True)
@@ -138,7 +145,7 @@ def shifts(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.Dat
     each change."""
     (task,) = study.tasks
     answers = {task: bench.questions[task].answer(study.entry(setting, 0, bench.groups))}
-    instances = bench.scored(answers, "any").assign(p_value=np.nan)
+    instances = bench.scored(answers, "any")[_INSTANCE].assign(p_value=np.nan)
     item_ids, answered = {"MCQ": _shown_options, "SG": _continuations}[task](bench)
     named = instances["template_id"] + "/" + instances["type"] + "/"
     instances = instances.assign(item_1=named + instances["identity_1"], item_2=named + instances["identity_2"])
@@ -147,10 +154,11 @@ def shifts(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.Dat
     def scores(seed: int) -> pd.DataFrame:
         p, odds, nats = answered(study.entry(setting, seed, bench.groups))
         shift = (100 * (p[first] - p[second])).round(9)
+        score = dict.fromkeys(("score", *(f"score{case}" for case in CASES)), np.abs(shift))
         numbers = {"log_odds": odds, "nats": nats, "p": p}
         found = {1: first, 2: second}
         values = {f"{name}_{side}": number[at] for name, number in numbers.items() for side, at in found.items()}
-        return bench.disturbed(instances.assign(shift=shift, score=np.abs(shift), **values), seed)
+        return bench.disturbed(instances.assign(shift=shift, **score, **values), seed)
 
     return scores
 

@@ -1,7 +1,7 @@
 """TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to
 model."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -9,6 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.shared.evidence import Evidence, declare
+from biasatlas.benchmarks.twbias.evidence import of_two
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import PROMPTS
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, Regression, regression, swapped_pairs
@@ -19,10 +22,14 @@ from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
 from biasatlas.stats.intervals import crossed
-from biasatlas.stats.regression import coefficients
-from biasatlas.stats.replicates import cluster_sets
+from biasatlas.stats.regression import coefficients, coefficients_replicates
+from biasatlas.stats.replicates import Crossed, cluster_sets
 
 Places = NDArray[np.int_]
+#: Rounds as :func:`biasatlas.benchmarks.shared.order.rounds_of` gives them, and what gives the evidence at the end of
+#: each by the models of some seeds.
+Rounds = Sequence[tuple[float, Sequence[str]]]
+InRounds = Callable[[Rounds, Sequence[int]], Iterator[tuple[int, Iterable[tuple[float, Iterable[Evidence]]]]]]
 
 
 def run(
@@ -38,18 +45,7 @@ def run(
     formula unless given.
     """
     found, seeds = _designs(study, bench), list(seeds)
-    asked = bench.requests["perplexity"]
-    if study.one_prompt:
-        first = {"perplexity": asked[asked["prompt_type"] == PROMPTS[0]]}
-        bench = replace(bench, requests=first, nuisance=None).under(bench.nuisance)
-    questions = bench.questions["perplexity"]
-    places = {of: _places(bench.requests["perplexity"], design) for of, design in found.items()}
-    outcomes = {of: np.empty((len(found[of].changes), len(seeds))) for of in found}
-    for number, seed in enumerate(seeds):
-        entry = study.entry(setting, seed, bench.groups)
-        value = values(questions, seed) if values else questions.log_likelihoods(entry)
-        for of, (variant, original) in places.items():
-            outcomes[of][:, number] = (value[variant] - value[original]).mean(axis=1)
+    outcomes = _outcomes(study, setting, bench, found, values)(seeds)
     rows = []
     for place, headline in enumerate(study.headlines):
         design = found[_of(headline)]
@@ -67,15 +63,75 @@ def run(
     return labelled(study, runs)
 
 
+def in_rounds(study: Study, setting: str, bench: Harness) -> InRounds:
+    """What gives the evidence of the models of some seeds at the end of each of some rounds: regressions are prepared
+    once, of which a round has some rows."""
+    spec, designs = registry.load_spec("twbias"), _designs(study, bench)
+    claimed = {of: declare(spec, of[-1], "") for of in designs}
+    found = {of: design for of, design in designs.items() if (each := claimed[of]) and each.neutral is not None}
+    outcomes = _outcomes(study, setting, bench, found)
+
+    def shown(rounds: Rounds, seeds: Sequence[int]) -> Iterator[tuple[int, list[tuple[float, list[Evidence]]]]]:
+        values, told = outcomes(seeds), {seed: list[tuple[float, list[Evidence]]]() for seed in seeds}
+        for share, asked in rounds:
+            here: dict[int, list[Evidence]] = {seed: [] for seed in seeds}
+            for of, whole in found.items():
+                there = whole.changes[SENTENCE].isin(asked).to_numpy()
+                part = whole.of_rows(there)
+                if set(part.changes["crossed"]) != set(whole.changes["crossed"]):
+                    continue
+                by = {
+                    names: coefficients_replicates(-values[of][there], part.columns, part.weight, clusters)
+                    for names, clusters in cluster_sets(part.factors("terms"))
+                }
+                for seed, each in zip(seeds, zip(*by.values(), strict=True), strict=True):
+                    made = of_two(of[:2], part, Crossed(dict(zip(by, each, strict=True))))
+                    here[seed].append(replace(made, declared=claimed[of]))
+            for seed in seeds:
+                told[seed].append((share, here[seed]))
+        yield from told.items()
+
+    return shown
+
+
+def _outcomes(
+    study: Study,
+    setting: str,
+    bench: Harness,
+    found: Mapping[tuple[str, str, str], Regression],
+    values: Callable[[Questions, int], Array] | None = None,
+) -> Callable[[Sequence[int]], dict[tuple[str, str, str], Array]]:
+    """What gives, of each regression, the change in log-likelihood of each row by the models of some seeds, (rows,
+    seeds)."""
+    asked = bench.requests["perplexity"]
+    if study.one_prompt:
+        first = {"perplexity": asked[asked["prompt_type"] == PROMPTS[0]]}
+        bench = replace(bench, requests=first, nuisance=None).under(bench.nuisance)
+    questions = bench.questions["perplexity"]
+    places = {of: _places(bench.requests["perplexity"], design) for of, design in found.items()}
+
+    def outcomes(seeds: Sequence[int]) -> dict[tuple[str, str, str], Array]:
+        made = {of: np.empty((len(found[of].changes), len(seeds))) for of in found}
+        for number, seed in enumerate(seeds):
+            entry = study.entry(setting, seed, bench.groups)
+            value = values(questions, seed) if values else questions.log_likelihoods(entry)
+            for of, (variant, original) in places.items():
+                made[of][:, number] = (value[variant] - value[original]).mean(axis=1)
+        return made
+
+    return outcomes
+
+
 def _designs(study: Study, bench: Harness) -> dict[tuple[str, str, str], Regression]:
-    """The regressions of a study's headlines, from the scores of any model."""
+    """The regressions of a study's headlines, or without any of all two groups, from the scores of any model."""
     plain = replace(bench.questions["perplexity"], change=None)
     answers = plain.answer(study.entry(study.settings()[0], 0, bench.groups))
     scores = bench.scored({"perplexity": answers}, "any")
     swaps = swapped_pairs(scores, cast(TWBiasOptions, bench.options))
     designs = {(*pair, each.metric): each for pair, some in swaps for each in [regression(scores, some, pair)]}
-    wanted = dict.fromkeys(_of(headline) for headline in study.headlines)
-    if missing := wanted.keys() - {of for of, design in designs.items() if not design.reason}:
+    there = {of: design for of, design in designs.items() if not design.reason}
+    wanted = dict.fromkeys(_of(headline) for headline in study.headlines) or there
+    if missing := wanted.keys() - there.keys():
         raise ValueError(f"{', '.join(map(str, missing))}: no such regression")
     return {of: designs[of] for of in wanted}
 

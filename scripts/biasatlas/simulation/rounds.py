@@ -1,6 +1,6 @@
 """What headlines say of simulated models that are asked in rounds, and how often they are wrong."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -8,8 +8,8 @@ import pandas as pd
 from biasatlas.benchmarks.comparisons.rounds import analysis, is_ripe
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.shared.evidence import Evidence
-from biasatlas.benchmarks.shared.order import asking_order, rounds_of
-from biasatlas.simulation import claims, direct
+from biasatlas.benchmarks.shared.order import asking_orders, rounds_of
+from biasatlas.simulation import claims, direct, own_group
 from biasatlas.simulation.experiment import COLUMNS
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study
@@ -32,30 +32,44 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     leaves the neutral value out: of models without bias these would be called biased if any difference mattered. No
     ground truth is given, since early values lie too far out.
     """
-    answers, design, seeds = scores(study, setting, bench), load_spec(study.benchmark).design, list(seeds)
+    shown, design, seeds = in_rounds(study, setting, bench), load_spec(study.benchmark).design, list(seeds)
     rows = []
-    for order in range(1, ORDERS + 1):  # what a round's items make of a regression is the same for all models
-        rounds = rounds_of(bench.items, design, asking_order(bench.items, design, order))
-        for seed in (seed for place, seed in enumerate(seeds) if (order - place) % ORDERS < EACH):
-            mine = answers(seed)
+    orders = asking_orders(bench.items, design, range(1, ORDERS + 1))
+    for order, ids in enumerate(orders, 1):  # what a round's items make of a regression is the same for all models
+        rounds = rounds_of(bench.items, design, ids)
+        mine = [seed for place, seed in enumerate(seeds) if (order - place) % ORDERS < EACH]
+        for seed, of_rounds in shown(rounds, mine):
             interim: dict[tuple[str, str, str], list[tuple[float, Evidence]]] = {}
-            for share, asked in rounds:
-                for each in claims.declared(bench, part(mine, asked)):
+            for share, found in of_rounds:
+                for each in found:
                     interim.setdefault(each.key, []).append((share, each))
-            for found in interim.values():
-                shown, p = _stopped(found)
-                rows.append({**claims.row(shown, seed), "p_value": p})
+            for each_round in interim.values():
+                stop, p = _stopped(each_round)
+                rows.append({**claims.row(stop, seed), "p_value": p})
     return pd.DataFrame(rows, columns=list(COLUMNS)).sort_values("seed", kind="stable", ignore_index=True)
 
 
-def scores(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.DataFrame]:
-    """What gives the scores of all items by the model of a seed."""
-    return (direct.shifts if study.benchmark == "dbb" else claims.sums)(study, setting, bench)
+def in_rounds(study: Study, setting: str, bench: Harness) -> own_group.InRounds:
+    """What gives the evidence of the models of some seeds at the end of each of some rounds."""
+    if study.benchmark == "twbias":
+        return own_group.in_rounds(study, setting, bench)
+    answers = (direct.shifts if study.benchmark == "dbb" else claims.sums)(study, setting, bench)
+
+    def shown(
+        rounds: own_group.Rounds, seeds: Sequence[int]
+    ) -> Iterator[tuple[int, Iterable[tuple[float, list[Evidence]]]]]:
+        for seed in seeds:
+            yield seed, ((share, claims.declared(bench, rows)) for share, rows in _parts(answers(seed), rounds))
+
+    return shown
 
 
-def part(scored: pd.DataFrame, asked: Sequence[str]) -> pd.DataFrame:
-    """The rows of scores of which every item was ``asked``."""
-    return scored[scored[scored.columns.intersection(_ITEMS)].isin(set(asked)).all(axis=1)]
+def _parts(scored: pd.DataFrame, rounds: Sequence[tuple[float, Sequence[str]]]) -> Iterator[tuple[float, pd.DataFrame]]:
+    """The share of each of ``rounds`` with the rows of scores of which every item was asked by then."""
+    place = pd.Series(range(len(rounds[-1][1])), rounds[-1][1])
+    last = scored[scored.columns.intersection(_ITEMS)].apply(lambda items: items.map(place)).max(axis=1).to_numpy()
+    for share, asked in rounds:
+        yield share, scored[last < len(asked)]
 
 
 def analysed(interim: Sequence[tuple[float, Evidence]]) -> Iterator[Evidence]:

@@ -109,14 +109,25 @@ def coefficient_replicates(
 
     What it is without a cluster is that up to the factor by which CR2 corrects the cluster's residuals.
     """
-    design = _design(columns, weights, clusters, position)
+    (found,) = coefficients_replicates(np.asarray(outcome, float)[:, None], columns, weights, clusters, position)
+    return found
+
+
+def coefficients_replicates(
+    outcomes: ArrayLike, columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, position: int = 0
+) -> list[Replicates]:
+    """:func:`coefficient_replicates` of each column of ``outcomes`` (rows, outcomes) on the same ``columns``."""
+    y, design = np.asarray(outcomes, float), _design(columns, weights, clusters, position)
     index = pd.Index(design.names)
     even = pd.Series(1 / len(index), index)
     if not design.identified:
-        return Replicates(np.nan, pd.Series(np.nan, index), even)
-    values, parts = _fit(np.asarray(outcome, float)[:, None], design, position)
-    value = float(values[0])
-    return Replicates(value, value - pd.Series(parts[:, 0], index) / np.sqrt(1 - even), even, design.df)
+        return [Replicates(np.nan, pd.Series(np.nan, index), even)] * y.shape[1]
+    values, parts = _fit(y, design, position)
+    without_each = values - parts / np.sqrt(1 - even.to_numpy())[:, None]
+    return [
+        Replicates(float(value), pd.Series(without_it, index), even, design.df)
+        for value, without_it in zip(values, without_each.T, strict=True)
+    ]
 
 
 def _adjusted_rows(x: Array, half: Array, position: int, ends: NDArray[np.int_]) -> tuple[Array, float]:

@@ -9,7 +9,7 @@ between is independent of what was there, also of clusters that both have.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -51,36 +51,42 @@ def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], 
 
     ``spent`` maps a share of the items to the share of the error that is spent by then, 0 to 1 and rising.
     """
-    return [*_levels(tuple(analyses), total, spent)]
+    parts = (tuple(analyses[:count]) for count in range(1, len(analyses) + 1))
+    return [2 * float(ndtr(-_looked(part, total, spent).bound)) for part in parts]
+
+
+class _Looked(NamedTuple):
+    """The least |z| at an analysis that is beyond chance, the information and error spent by then, and where the sum of
+    the scores lies that has crossed no bound yet."""
+
+    bound: float
+    information: float
+    used: float
+    nodes: Array
+    mass: Array
 
 
 @lru_cache(4096)
-def _levels(analyses: tuple[Analysis, ...], total: float, spent: Callable[[float], float]) -> tuple[float, ...]:
-    return tuple(2 * float(ndtr(-bound)) for bound in _boundaries(analyses, total, spent))
+def _looked(analyses: tuple[Analysis, ...], total: float, spent: Callable[[float], float]) -> _Looked:
+    """The last of ``analyses``."""
+    if not analyses:
+        return _Looked(0.0, 0.0, 0.0, np.zeros(1), np.ones(1))
+    before = _looked(analyses[:-1], total, spent)
+    information = max(analyses[-1].information, _GAIN * before.information)
+    scale, step = math.sqrt(information), math.sqrt(information - before.information)
+    new = total * spent(analyses[-1].share) - before.used
 
+    def crossing(bound: float) -> float:
+        beyond = (-bound * scale - before.nodes) / step, (before.nodes - bound * scale) / step
+        return float(before.mass @ (ndtr(beyond[0]) + ndtr(beyond[1])))
 
-def _boundaries(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float]) -> Iterator[float]:
-    """The least |z| at each analysis that is beyond chance."""
-    before, used = 0.0, 0.0
-    nodes, mass = np.zeros(1), np.ones(1)  # where the sum of the scores lies that has crossed no bound yet
-    for analysis in analyses:
-        information = max(analysis.information, _GAIN * before)
-        scale, step = math.sqrt(information), math.sqrt(information - before)
-        new = total * spent(analysis.share) - used
-
-        def crossing(
-            bound: float, nodes: Array = nodes, mass: Array = mass, scale: float = scale, step: float = step
-        ) -> float:
-            return float(mass @ (ndtr((-bound * scale - nodes) / step) + ndtr((nodes - bound * scale) / step)))
-
-        # Beyond 40 standard errors nothing is left; where all is to be spent the bound is 0.
-        open_ = crossing(0.0) > new > 0
-        bound = scipy.optimize.brentq(lambda b, new=new: crossing(b) - new, 0.0, 40.0, xtol=1e-10) if open_ else 0.0
-        yield bound
-        x, weights = _quadrature()
-        at = bound * scale * x
-        density = np.exp(-(((at[:, None] - nodes) / step) ** 2) / 2) @ mass / (step * math.sqrt(2 * math.pi))
-        nodes, mass, before, used = at, density * weights * bound * scale, information, used + new
+    # Beyond 40 standard errors nothing is left; where all is to be spent the bound is 0.
+    open_ = crossing(0.0) > new > 0
+    bound = scipy.optimize.brentq(lambda b: crossing(b) - new, 0.0, 40.0, xtol=1e-10) if open_ else 0.0
+    x, weights = _quadrature()
+    at = bound * scale * x
+    density = np.exp(-(((at[:, None] - before.nodes) / step) ** 2) / 2) @ before.mass / (step * math.sqrt(2 * math.pi))
+    return _Looked(bound, information, before.used + new, at, density * weights * bound * scale)
 
 
 @cache

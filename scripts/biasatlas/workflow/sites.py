@@ -57,6 +57,7 @@ def _run(targets: Targets, name: str, protocol: str) -> dict[str, Any]:
             f: File(paths.figure.format(**key, figure=f)) for n, p, f in targets.figures if (n, p) == (name, protocol)
         },
         "items": File(paths.items.format(**key)) if tasks else "",
+        "in_rounds": name in selection.in_rounds(config),
         "asked": [
             {"task": task, "requests": File(paths.requests.format(**key, task=task)), "answers": answers}
             for task, answers in tasks.items()

@@ -66,10 +66,20 @@ def read_cards(given: Mapping[str, Any]) -> list[Card]:
     return cards
 
 
+def in_rounds(card: Card) -> bool:
+    """Whether it is of models that were asked in rounds: of a study whose name says so."""
+    return str(card.get("study", "")).endswith("_rounds")
+
+
+def subject(card: Card) -> str:
+    """What it is of, in words."""
+    return f"{card['of']}, in rounds" if in_rounds(card) else str(card["of"])
+
+
 def sentence(card: Card) -> str:
     """A card in words: what the number can see, and what it mistakes for bias."""
     if card["verdict"] == "descriptive":
-        return f"{card['of']}: descriptive, no verdict ({card['reason']})."
+        return f"{subject(card)}: descriptive, no verdict ({card['reason']})."
     finds, alarms, called, covered = (card[name] for name in ("smallest_value", "false_alarms", "claimed", "coverage"))
     fair = f", {{:.0%}} of fair models {'significant' if math.isnan(called) else 'called biased'} at worst"
     said = [
@@ -79,4 +89,4 @@ def sentence(card: Card) -> str:
     ]
     why = card["reason"] if isinstance(card["reason"], str) and card["reason"] else "too few seeds"
     inconclusive = f"inconclusive, {why}: " if card["verdict"] == "inconclusive" else ""
-    return f"{card['of']}: {inconclusive}{''.join(said)} ({card['seeds']} seeds a setting)."
+    return f"{subject(card)}: {inconclusive}{''.join(said)} ({card['seeds']} seeds a setting)."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from biasatlas.benchmarks.comparisons.cards import Card
+from biasatlas.benchmarks.comparisons.cards import Card, in_rounds
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, median_item
 from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
@@ -26,14 +26,15 @@ _NOTHING_LOST = Counts()
 Key = tuple[str, str, str]
 
 
-def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str) -> list[Card]:
+def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str, rounds: bool = False) -> list[Card]:
     """The cards of a benchmark under its protocol; on the published data, where there are any, since few items hide
     mistakes.
 
     Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed
-    under one it has not under another, whose questions and intervals differ: such a card is "inconclusive".
+    under one it has not under another, whose questions and intervals differ: such a card is "inconclusive". Cards of
+    models that were asked in rounds count beside the others where these were, too (``rounds``).
     """
-    all_of_it = [card for card in cards if card["benchmark"] == benchmark]
+    all_of_it = [card for card in cards if card["benchmark"] == benchmark and (rounds or not in_rounds(card))]
     own = [card for card in all_of_it if card["protocol"] == protocol]
     mine = own or [_elsewhere(card) if card["verdict"] == "passed" else card for card in all_of_it]
     return [card for card in mine if card["data"] == "full"] or mine
@@ -98,7 +99,8 @@ def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
 def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
     """The same of what a benchmark's ``evidence`` is of."""
     parts = [evidence.part] if evidence.part else []
-    mine = about(of_benchmark(cards, benchmark, protocol), evidence.metric, parts, evidence.category)
+    known = of_benchmark(cards, benchmark, protocol, rounds=bool(evidence.analyses))
+    mine = about(known, evidence.metric, parts, evidence.category)
     return closed_by(mine, evidence.declared is not None and evidence.declared.own_null)
 
 

@@ -122,7 +122,7 @@ NAMES_SCORE_COLUMNS = (*SCORE_COLUMNS, "name")
 
 #: Every template is asked with every descriptor; a descriptor is an identity in the words of its type.
 DESIGN = {
-    "template": Factor(scores=("template_id",), items=("template_id",), within="concept", sampled=True),
+    "template": Factor(scores=("template_id",), items=("template_id",), within="concept", sampled=True, whole=True),
     "concept": Factor(scores=("concept_1", "concept_2"), items=("concept_1", "concept_2")),
     "descriptor type": Factor(scores=("type",), items=("type",)),
     "identity": Factor(scores=("identity_1", "identity_2"), items=("identity",)),

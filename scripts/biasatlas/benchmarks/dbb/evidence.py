@@ -13,7 +13,7 @@ differences ordered by size.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import product
 from math import copysign, sqrt
 from typing import TypeVar
 
@@ -49,8 +49,9 @@ TEMPLATES_NEEDED = 200
 #: Its upper limit errs in 5 % at 200 templates, in 3 to 4 % from 600 on (2.5 % is nominal): nothing is unbiased before.
 UNBIASED_FROM = 600
 
-#: A type and two of its identities.
-_DESCRIPTION = ["type", "identity_1", "identity_2"]
+#: Two identities, and a type that describes them.
+_IDENTITIES = ["identity_1", "identity_2"]
+_DESCRIPTION = ["type", *_IDENTITIES]
 
 #: Frequencies are not exact in binary: 20 points may be 19.999999999999996.
 _TOLERANCE = 1e-9
@@ -80,20 +81,19 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
     Their test is over random signs. An item lies away from neutral by its shift.
     """
     for task, asked in step.scores[step.scores["task"] != "names"].groupby("task", sort=False):
-        for (category, rows), (name, shifts) in product(
-            [*asked.groupby("category", sort=False), (OVERALL, asked)], _SHIFTS.items()
-        ):
-            pairs = products(shifts(rows), step.options.threshold)
+        found = {name: products(shifts(asked), step.options.threshold) for name, shifts in _SHIFTS.items()}
+        made = {name: pairs for name, pairs in found.items() if len(pairs)}
+        scored = asked.loc[asked["shift"].notna(), ["instance_id", TEMPLATE, "category", "shift"]]
+        for category, (name, every) in product([*asked["category"].unique(), OVERALL], made.items()):
+            pairs, rows = (
+                each if category == OVERALL else each[each["category"] == category] for each in (every, scored)
+            )
             if pairs.empty:
                 continue
-            value = ratio_replicates(pairs["product"], pairs["weight"], pairs[TEMPLATE])
-            scored = rows[rows["shift"].notna()]
-            items = items_of(scored["instance_id"], scored[TEMPLATE], scored["shift"])
-            keys = (name, str(task), str(category))
             yield Evidence(
-                *keys,
-                value,
-                items,
+                *(name, str(task), str(category)),
+                ratio_replicates(pairs["product"], pairs["weight"], pairs[TEMPLATE]),
+                items_of(rows["instance_id"], rows[TEMPLATE], rows["shift"]),
                 own_p=sign_flip_p(pairs),
                 squared=True,
                 interval_from=TEMPLATES_NEEDED,
@@ -279,7 +279,7 @@ def nats(instances: pd.DataFrame) -> pd.DataFrame:
     that is less confident about an identity wherever the options differ much. So each description's shifts are
     regressed on a constant, the difference in pronouns, and the mean of the two identities; ``w`` is what remains.
     """
-    if "nats_1" not in instances:
+    if "nats_1" not in instances or instances["nats_1"].isna().all():
         return instances.iloc[:0].assign(w=[])
     known = instances[instances[["nats_1", "nats_2", "pronouns"]].notna().all(axis=1)]
     shift = known["nats_1"] - known["nats_2"]
@@ -301,33 +301,27 @@ def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
     ``product`` of w w', ``replicated`` (+1 where both reach the threshold with one sign, -1 with opposite ones),
     ``weight`` their number; ``first`` and ``second`` number the (template, type) whose signs the product has.
     """
-    parts = []
-    for _, category in known.groupby("category", sort=False):
-        wide = category.pivot(index=TEMPLATE, columns=_DESCRIPTION, values="w")
-        # A part of the items may lack a pair of identities in some of the types.
-        identities = wide.columns.droplevel("type").unique()
-        types = [(name, wide[name].reindex(columns=identities).to_numpy()) for name in wide.columns.unique("type")]
-        for (first, w), (second, other) in combinations(types, 2):
-            large = (np.abs(w) >= threshold) & (np.abs(other) >= threshold)
-            parts.append(
-                pd.DataFrame(
-                    {
-                        TEMPLATE: wide.index,
-                        "product": np.nansum(w * other, axis=1),
-                        "replicated": np.where(large, np.sign(w * other), 0.0).sum(axis=1),
-                        "weight": np.isfinite(w * other).sum(axis=1),
-                        "first": first,
-                        "second": second,
-                    }
-                )
-            )
-    pairs = pd.concat(parts or [pd.DataFrame(columns=[TEMPLATE, "weight"])], ignore_index=True)
-    pairs = pairs[pairs["weight"] > 0].reset_index(drop=True)
-    if pairs.empty:
-        return pairs
-    signs = pd.concat([pairs[TEMPLATE] + "/" + pairs[name] for name in ("first", "second")])
-    codes = pd.factorize(signs)[0].reshape(2, -1)
-    return pairs.assign(first=codes[0], second=codes[1])
+    known = known[known["w"].notna()]
+    alike = known.groupby(["category", TEMPLATE, *_IDENTITIES], sort=False).ngroup().to_numpy()
+    sign, signs = pd.factorize(known[TEMPLATE] + "/" + known["type"])
+    order = np.lexsort((sign, alike))
+    # What is alike but for its type stands together; of each two the one with the lower number comes first.
+    apart = range(1, np.bincount(alike).max(initial=0))
+    ends = [(order[:-k], order[k:]) for k in apart] or [(order[:0], order[:0])]
+    one, two = np.hstack([np.stack(end)[:, alike[end[0]] == alike[end[1]]] for end in ends])
+    _, place, pair = np.unique(sign[one] * len(signs) + sign[two], return_index=True, return_inverse=True)
+    w = known["w"].to_numpy(float)
+    large = (np.abs(w[one]) >= threshold) & (np.abs(w[two]) >= threshold)
+    return pd.DataFrame(
+        {
+            **{name: known[name].to_numpy()[one[place]] for name in ("category", TEMPLATE)},
+            "product": np.bincount(pair, w[one] * w[two]),
+            "replicated": np.bincount(pair, np.where(large, np.sign(w[one] * w[two]), 0.0)),
+            "weight": np.bincount(pair),
+            "first": sign[one[place]],
+            "second": sign[two[place]],
+        }
+    )
 
 
 def sign_flip_p(pairs: pd.DataFrame) -> float:

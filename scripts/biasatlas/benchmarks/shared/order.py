@@ -2,10 +2,11 @@
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from biasatlas.columns import Factor
 from biasatlas.stats import Array
@@ -37,20 +38,32 @@ def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = 
     stands). Of a factor that is asked whole, its levels follow one another. The order depends on ``seed``, on names and
     on what is there, and not on the order of the rows.
     """
-    ids = items["item_id"].astype(str)
+    return next(asking_orders(items, design, [seed]))
+
+
+def asking_orders(items: pd.DataFrame, design: Mapping[str, Factor], seeds: Iterable[int]) -> Iterator[list[str]]:
+    """:func:`asking_order` of each of ``seeds``."""
+    ids = items["item_id"].astype(str).to_numpy(object)
+    by_name = pd.factorize(ids, sort=True)[0]
     if whole := _whole(design):
-        place = _cells(items, whole).map(lambda name: _fraction(seed, name))
-        return ids.iloc[np.lexsort((ids, place))].tolist()
-    sampled = clusters(items, design)
-    values = {name: items[name].astype(str).nunique() for name in items if name not in sampled}
-    strata = sorted((name for name, count in values.items() if 1 < count <= _FEW), key=lambda name: values[name])
-    place = np.array([_fraction(seed, name) for name in ids])
-    # From the finest cells to the coarsest: in each, what it holds is spread evenly, in the order that it has by then.
-    for depth in range(len(strata), -1, -1):
-        place = _spread(place, _cells(items, [*sampled, *strata[:depth]]), seed)
-    if "category" in items:
-        place = _spread(place, _cells(items, ["category"]), seed)
-    return ids.iloc[np.lexsort((ids, place))].tolist()
+        levels = [pd.factorize(_cells(items, whole))]
+    else:
+        sampled = clusters(items, design)
+        values = {name: _named(items[name]).nunique() for name in items if name not in sampled}
+        strata = sorted((name for name, count in values.items() if 1 < count <= _FEW), key=lambda name: values[name])
+        # From the finest cells to the coarsest: each spreads what it holds evenly, in the order that it has by then.
+        columns = [[*sampled, *strata[:depth]] for depth in range(len(strata), -1, -1)]
+        columns += [["category"]] if "category" in items else []
+        levels = [pd.factorize(_cells(items, each)) for each in columns]
+    for seed in seeds:
+        if whole:
+            ((codes, names),) = levels
+            place = _fractions(seed, names)[codes]
+        else:
+            place = _fractions(seed, ids)
+            for codes, names in levels:
+                place = _spread(place, codes, _fractions(seed, names))
+        yield ids[np.lexsort((by_name, place))].tolist()
 
 
 def first_part(items: pd.DataFrame, design: Mapping[str, Factor], share: float) -> set[str]:
@@ -74,26 +87,32 @@ def rounds_of(items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence
     There is no round of fewer items than the clusters that they are of, unless it has many.
     """
     sampled = clusters(items, design)
-    least = len(items.loc[items["item_id"].isin(order), sampled].drop_duplicates()) if sampled else 1
+    asked = items if len(order) == len(items) else items[items["item_id"].isin(order)]
+    least = len(asked[sampled].drop_duplicates()) if sampled else 1
     least = min(least, MANY)
     rounds = [(share, list(order[: math.ceil(share * len(order))])) for share in SHARES]
     return [(share, asked) for share, asked in rounds if share == 1 or len(asked) >= least]
 
 
 def _cells(items: pd.DataFrame, columns: Sequence[str]) -> pd.Series:
-    named = [items[name].astype(str) for name in columns]
+    named = [_named(items[name]) for name in columns]
     return named[0].str.cat(named[1:], sep="\0") if named else pd.Series("", items.index)
 
 
-def _spread(place: Array, cells: pd.Series, seed: int) -> Array:
-    """Places 0 to 1 of the same order within each cell: (rank + u) / size, with a u of 0 to 1 for each cell."""
-    frame = pd.DataFrame({"place": place, "cell": cells.to_numpy()})
-    by = frame.groupby("cell", sort=False)["place"]
-    start = frame["cell"].map({cell: _fraction(seed, cell) for cell in frame["cell"].unique()})
-    return ((by.rank(method="first") - 1 + start) / by.transform("size")).to_numpy(float)
+def _named(column: pd.Series) -> pd.Series:
+    """What stands in a column; what is missing is a form, too."""
+    return column.astype(str).fillna("")
 
 
-def _fraction(seed: int, name: str) -> float:
-    """A number from 0 to 1 that a name has under a seed, on every machine."""
-    digest = hashlib.blake2b(f"{seed}\0{name}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") / 2**64
+def _spread(place: Array, codes: NDArray[np.int_], start: Array) -> Array:
+    """Places 0 to 1 of the same order within each cell, of which each row has the number: (rank + ``start``) / size."""
+    order, sizes = np.lexsort((place, codes)), np.bincount(codes)
+    rank = np.empty(len(codes))
+    rank[order] = np.arange(len(codes)) - np.repeat(sizes.cumsum() - sizes, sizes)
+    return (rank + start[codes]) / sizes[codes]
+
+
+def _fractions(seed: int, names: Iterable[str]) -> Array:
+    """A number from 0 to 1 that each name has under a seed, on every machine."""
+    digests = (hashlib.blake2b(f"{seed}\0{name}".encode(), digest_size=8).digest() for name in names)
+    return np.array([int.from_bytes(digest, "big") / 2**64 for digest in digests])

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.swaps import SENTENCE, regression, swapped_pairs
+from biasatlas.benchmarks.twbias.swaps import SENTENCE, Regression, regression, swapped_pairs
+from biasatlas.stats.replicates import Crossed
 
 
 def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
@@ -17,9 +18,13 @@ def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
     """
     for pair, found in swapped_pairs(step.scores, step.options):
         model = regression(step.scores, found, pair)
-        if model.reason or model.changes.empty:
-            continue
-        other = model.changes[model.changes["crossed"] == 1]
-        lost = -other.groupby(SENTENCE, sort=False)["log_likelihood"].mean()
-        names = lost.index.to_series()
-        yield Evidence(model.metric, "", "-".join(pair), model.replicates("terms"), items_of(names, names, lost))
+        if not model.reason and len(model.changes):
+            yield of_two(pair, model, model.replicates("terms"))
+
+
+def of_two(pair: tuple[str, str], model: Regression, replicates: Crossed) -> Evidence:
+    """The evidence of two groups."""
+    other = model.changes[model.changes["crossed"] == 1]
+    lost = -other.groupby(SENTENCE, sort=False)["log_likelihood"].mean()
+    names = lost.index.to_series()
+    return Evidence(model.metric, "", "-".join(pair), replicates, items_of(names, names, lost))
