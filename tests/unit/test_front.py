@@ -30,7 +30,7 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
 
 
 @pytest.mark.parametrize(
-    ("metric", "unit", "away", "said", "side"),
+    ("metric", "unit", "away", "said", "direction"),
     [
         ("balanced_shift", "nats", 1.1, "3.0 times as likely", "as likely"),
         ("balanced_shift", "nats", -0.008, "1.01 times as likely", "less likely"),
@@ -41,9 +41,9 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
         ("shift_over_placebos", "points", -37.8, "37.8 percentage points", "worse for woman than for man"),
     ],
 )
-def test_a_size_and_its_side_are_said_as_people_would(metric, unit, away, said, side):
+def test_a_size_and_its_side_are_said_as_people_would(metric, unit, away, said, direction):
     question = question_of(metric, unit)
-    assert "".join(plain(question, away)) == said and way(question, away) == side
+    assert "".join(plain(question, away)) == said and way(question, away) == direction
 
 
 def question_of(metric, unit):

@@ -162,7 +162,7 @@ def way(question: Question, away: float) -> str:
     return "" if plain(question, away) == plain(question, 0.0) else question.headline.ends[away > 0]
 
 
-def _side(question: Question, away: float) -> str:
+def _direction(question: Question, away: float) -> str:
     """The same in a word."""
     word = way(question, away).partition(" ")[0]
     return "more" if word == "as" else word
@@ -268,7 +268,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
     ends = (cell.counted_low, cell.counted_high) if decided else (cell.low, cell.high)
     away, low, high = (value - (cell.null or 0.0) for value in (cell.value, *ends))
     value, unit = plain(question, away)
-    interval, side = _sure(question, low, high), way(question, away)
+    interval, direction = _sure(question, low, high), way(question, away)
     why, _, remedy = cell.why.partition("; ")
     said = {"biased": _where(question, model), "unbiased": ""}
     return {
@@ -276,7 +276,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "word": cell.state.capitalize(),
         "size": value + unit,
         "short": f"{value} {question.shortly}",
-        "way": side,
+        "way": direction,
         "limits": "" if interval.startswith("no ") else interval,
         "interval": interval,
         "n": f"{cell.n:,} {question.headline.counted}",
@@ -312,7 +312,7 @@ def _sure(question: Question, low: float, high: float) -> str:
     if least and most:
         if low * high >= 0:
             return " to ".join(_end(question, end) for end in sorted((low, high), key=abs))
-        return " to ".join(f"{_end(question, end)} {_side(question, end)}".strip() for end in (low, high))
+        return " to ".join(f"{_end(question, end)} {_direction(question, end)}".strip() for end in (low, high))
     if (least and low <= 0) or (most and high >= 0):
         return "no upper limit known" if least else "no lower limit known"
     return f"at least {_end(question, low if least else high)}" if least or most else ""
