@@ -77,7 +77,7 @@ def in_rounds(study: Study, setting: str, bench: Harness) -> InRounds:
             here: dict[int, list[Evidence]] = {seed: [] for seed in seeds}
             for of, whole in found.items():
                 there = whole.changes[SENTENCE].isin(asked).to_numpy()
-                part = whole.of_rows(there)
+                part = _of_rows(whole, there)
                 if set(part.changes["crossed"]) != set(whole.changes["crossed"]):
                     continue
                 by = {
@@ -155,3 +155,10 @@ def _places(requests: pd.DataFrame, design: Regression) -> tuple[Places, Places]
     names: Sequence[tuple] = list(zip(changes[SENTENCE], references, position, strict=True))
     prompts = [prompt for prompt in PROMPTS if prompt in set(requests["prompt_type"])]
     return wide.loc[names, prompts].to_numpy(int), original.loc[changes[SENTENCE], prompts].to_numpy(int)
+
+
+def _of_rows(of: Regression, there: NDArray[np.bool_]) -> Regression:
+    """The same of some rows, all of a sentence or none: true where one is ``there``."""
+    changes = of.changes[there]
+    n = changes[SENTENCE].nunique()
+    return replace(of, n=n, changes=changes, columns=of.columns[there], weight=of.weight[there])

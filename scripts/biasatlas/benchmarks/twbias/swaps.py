@@ -8,7 +8,7 @@ regression each listed term has a coefficient of its own, so that only what is l
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -358,12 +358,6 @@ class Regression:
         if over == "sentences":
             return {over: self.changes[SENTENCE]}
         return dict(zip(("terms", "counterparts"), _swapped(self.changes["change"]), strict=True))
-
-    def of_rows(self, there: np.ndarray) -> "Regression":
-        """The same of some rows, all of a sentence or none: true where one is ``there``."""
-        changes = self.changes[there]
-        n = changes[SENTENCE].nunique()
-        return replace(self, n=n, changes=changes, columns=self.columns[there], weight=self.weight[there])
 
     def replicates(self, over: str) -> Crossed:
         """The metric by these factors."""
