@@ -3,6 +3,7 @@
 import atexit
 import contextlib
 import gc
+import itertools
 import multiprocessing.forkserver
 import os
 import runpy
@@ -48,7 +49,8 @@ def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path,
         script.PythonScript.execute_script = _execute_script
         # Jobs are forks of what this process is one of. Python would start another, which imports everything again.
         multiprocessing.forkserver._forkserver.ensure_running = lambda: None
-    _take_library(Path(command[command.index("--snakefile") + 1]).resolve().parent)
+    snakefile = [given for option, given in itertools.pairwise(command) if option == "--snakefile"][-1]
+    _take_library(Path(snakefile).resolve().parent)
     sys.argv = command
     cli.main(command[1:])
 

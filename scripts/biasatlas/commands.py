@@ -159,7 +159,7 @@ def replicate(paper: str | None, table: str, figure: str, options: list[str]) ->
     part = f"table-{table}" if table else f"figure-{figure}" if figure else "all"
     text = Path(_results(configfile), "replication", f"{paper}.{part}.md" if paper else "report.md")
     status = call([*_snakemake(configfile, options, cores="all"), "--", str(text) if paper else "replicate"])
-    if status == 0:
+    if status == 0 and text.exists():  # a dry run makes none
         print(text.read_text(encoding="utf-8").partition("\n## Why")[0].rstrip())
     return status
 

@@ -25,11 +25,10 @@ def dry(line: str) -> list[str]:
         made = subprocess.run(
             ["make", "--no-print-directory", "-n", *words[1:]], cwd=ROOT, capture_output=True, text=True
         )
-        (line,) = (line for line in made.stdout.splitlines() if "/snakemake " in line)
-        words = shlex.split(line[line.index("snakemake ") :])
+        words = shlex.split(made.stdout[made.stdout.index("bias-atlas ") :])
     module = {"bias-atlas": "biasatlas", "snakemake": "snakemake"}[words[0]]
     options = ["--snakefile", str(ROOT / "Snakefile"), "--cores", "1", "--dry-run"] if module == "snakemake" else []
-    options += ["--dry-run"] * (words[1] == "run" and "--dry-run" not in words)
+    options += ["--dry-run"] * (words[1] in ("run", "replicate") and "--dry-run" not in words)
     end = words.index("--") if "--" in words else len(words)
     return [sys.executable, "-m", module, *words[1:end], *options, *words[end:]]
 
