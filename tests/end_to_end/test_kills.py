@@ -32,12 +32,16 @@ def unbroken(config, tmp_path_factory):
 
 
 def digests(folder):
-    """SHA-256 of every result, but for what says how a run went: logs, timings, the store."""
+    """SHA-256 of every result, but for what says how a run went: logs, timings, the store.
+
+    A job that is killed while it writes leaves a hidden file, which nothing reads.
+    """
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted((folder / "results").rglob("*"))
         if path.is_file()
         and not {"logs", "benchmarks", "store"} & set(path.relative_to(folder).parts)
+        and not path.name.startswith(".")
         and not path.name.endswith(".run.json")
     }
 
