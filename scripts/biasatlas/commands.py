@@ -154,7 +154,7 @@ def replicate(paper: str | None, table: str, figure: str, options: list[str]) ->
     from biasatlas.workflow.run import call
 
     if not paper and (table or figure):
-        raise UserError("--table, --figure: of which paper? Say, as an example: replicate twbias --table 4.")
+        raise UserError("--table, --figure: of which paper? As in: replicate twbias --table 4.")
     configfile = str(ROOT / "config" / "papers.yaml")
     part = f"table-{table}" if table else f"figure-{figure}" if figure else "all"
     text = Path(_results(configfile), "replication", f"{paper}.{part}.md" if paper else "report.md")

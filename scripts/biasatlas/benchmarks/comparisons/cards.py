@@ -81,10 +81,10 @@ def sentence(card: Card) -> str:
     if card["verdict"] == "descriptive":
         return f"{subject(card)}: descriptive, no verdict ({card['reason']})."
     finds, alarms, called, covered = (card[name] for name in ("smallest_value", "false_alarms", "claimed", "coverage"))
-    fair = f", {{:.0%}} of fair models {'significant' if math.isnan(called) else 'called biased'} at worst"
+    share, how = (alarms, "significant") if math.isnan(called) else (called, "called biased")
     said = [
         "no known truth" if math.isnan(covered) else f"coverage {covered:.2f}",
-        "" if math.isnan(alarms) else fair.format(alarms if math.isnan(called) else called),
+        "" if math.isnan(share) else f", {share:.0%} of fair models {how} at worst",
         "" if math.isnan(finds) else f"; finds {abs(finds):.3g} with a power of 80 %",
     ]
     why = card["reason"] if isinstance(card["reason"], str) and card["reason"] else "too few seeds"

@@ -153,7 +153,8 @@ def agreement_rows(keys: Mapping[str, object], replies: pd.DataFrame) -> list[di
         chance = shares[0].mul(shares[1], fill_value=0).sum()
         kappa = (same[parsed].mean() - chance) / (1 - chance) if chance < 1 else math.nan
         counts = Counts(reason="" if chance < 1 else "both give every reply the same answer, as chance would")
-        rows.append(row(keys, "second_parse_kappa", Estimate(kappa, n=int(parsed.sum())), counts))
+        estimate = Estimate(kappa, n=int(parsed.sum()), no_interval_reason="none is computed of a kappa")
+        rows.append(row(keys, "second_parse_kappa", estimate, counts))
     return rows
 
 

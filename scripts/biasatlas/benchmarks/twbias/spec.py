@@ -13,10 +13,10 @@ PROMPTS = tuple(f"prompt_{number}" for number in range(1, 11))
 PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
 
 GENDERS = ("female", "male")
-
-#: Nats of a sentence: the smallest effect that matters.
-SMALLEST = 0.1
 ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
+
+#: The smallest effect that matters, in nats a sentence.
+SMALLEST = 0.1
 
 #: Reference groups of everyday words for a gender, of which any can stand for any other; the lists of genders are
 #: pairs.
