@@ -58,14 +58,15 @@ def question_of(metric, unit):
 @pytest.mark.parametrize(
     ("metric", "unit", "value", "said"),
     [
-        ("side_shift", "nats", 0.69, "The odds of one side against the other are SIZE in its own stereotypes as in the other's."),
-        ("side_shift", "nats", -0.69, "Stereotypes of either side: SIZE less likely."),
-        ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are SIZE worse for woman than for man."),
-        ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are SIZE better for woman than for man."),
+        ("side_shift", "nats", 0.69, "The odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
+        ("side_shift", "nats", -0.69, "Stereotypes of either side: 2.0 times less likely."),
+        ("balanced_shift", "nats", -1.1, "Stereotypes of social groups (race, age, gender and others): 3.0 times less likely."),
+        ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are 9.0 percentage points worse for woman than for man."),
+        ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are 9.0 percentage points better for woman than for man."),
     ],
 )  # fmt: skip
 def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
-    assert "SIZE".join(_sentence(question_of(metric, unit), Cell("m", "biased", "", "", value=value, null=0.0))) == said
+    assert "".join(_sentence(question_of(metric, unit), Cell("m", "biased", "", "", value=value, null=0.0))) == said
 
 
 def test_a_scale_ends_where_it_ends():

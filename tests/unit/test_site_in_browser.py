@@ -239,7 +239,7 @@ def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):
     visitor.open(site)
     page.locator("details:has(.example)").evaluate("details => details.open = true")
     assert f"the {HOSTILE[3]} man" in page.inner_text(".example")
-    assert "30.0 percentage points here" in page.inner_text("main")
+    assert "30.0 points with the stereotype here" in page.inner_text("main")
     page.click("a:text('What the model was asked')")
     visitor.ready()
     page.wait_for_selector("#item h2")

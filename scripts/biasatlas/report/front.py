@@ -168,12 +168,18 @@ def _direction(question: Question, away: float) -> str:
     return "more" if word == "as" else word
 
 
-def _sentence(question: Question, cell: Cell) -> list[str]:
-    """What is said before and after the size of a bias that was found."""
+def _sided(question: Question, size: float, away: float) -> str:
+    """A size in words, with the side of the null on which ``away`` lies."""
+    return f"{plain(question, size)[0]} {question.shortly} {way(question, away)}".strip()
+
+
+def _sentence(question: Question, cell: Cell) -> tuple[str, str, str]:
+    """A bias that was found: what is said before its size, the size, and what is said after it."""
     away, means = cell.value - (cell.null or 0.0), question.headline.means
     if away > 0 or "{way}" in means:
-        return (means or f"{capital(question.topic)}: {{}}.").format("\0", way=way(question, away)).split("\0")
-    return [f"{capital(question.topic)}: ", f" {way(question, away)}."]
+        before, after = (means or f"{capital(question.topic)}: {{}}.").format("\0", way=way(question, away)).split("\0")
+        return before, "".join(plain(question, away)), after
+    return f"{capital(question.topic)}: ", _sided(question, away, away), "."
 
 
 def capital(text: str) -> str:
@@ -186,12 +192,9 @@ def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) ->
     for each, cell in found:
         shown = example(each.run, each.headline, cell, views.study.ids, here)
         if shown:
-            said = {
-                "topic": each.topic,
-                "n": cell.item.n,
-                "value": "".join(plain(each, cell.value - (cell.null or 0.0))),
-            }
-            return shown | views.row(cell.model) | said | {"away": "".join(plain(each, cell.item.away))}
+            away = cell.value - (cell.null or 0.0)  # the median of the items that go the same way
+            said = {"value": _sided(each, away, away), "away": _sided(each, cell.item.away, away)}
+            return shown | views.row(cell.model) | said
     return None
 
 

@@ -305,8 +305,8 @@ SPEC = Spec(
             blind_spots=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="When only the person's group changes (a woman in place of a man, say), its answer moves by {}, "
-            "sometimes in favour of one group, sometimes of the other.",
+            means="When only the person's group changes, its answer moves by {}, sometimes in favour of one group, "
+            "sometimes of the other.",
             ends=_WAYS,
         ),
         Headline(
