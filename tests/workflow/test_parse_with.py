@@ -63,9 +63,9 @@ def test_no_other_reply_is_asked_about_and_no_score_changes(run):
     unparsed = pd.read_csv(results / "replies/twice/recommended/unparsed.csv")
     assert asked.str.contains("Hm, the last").sum() == len(unparsed)
     assert len(asked) <= len(unparsed) + 100
+    text = dict.fromkeys(("reason", "no_interval_reason"), "str")
     once, twice = (
-        pd.read_csv(results / f"tables/{name}/recommended/outcomes.csv", dtype={"reason": "str"})
-        for name in ("once", "twice")
+        pd.read_csv(results / f"tables/{name}/recommended/outcomes.csv", dtype=text) for name in ("once", "twice")
     )
     kept = ~twice["metric"].str.startswith("second_parse")
     pd.testing.assert_frame_equal(once, twice[kept].reset_index(drop=True))
