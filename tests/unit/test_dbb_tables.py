@@ -28,7 +28,7 @@ from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb import NAMES
-from biasatlas.benchmarks.dbb.evidence import noise_floor, products, sign_flip_p
+from biasatlas.benchmarks.dbb.evidence import noise_floor, points, products, sign_flip_p
 from biasatlas.benchmarks.dbb.requests import draw_names
 from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
@@ -297,7 +297,7 @@ def test_a_part_of_the_items_is_compared_identity_by_identity():
         ("t1", "B", "x", "z", 5.0),
         ("t1", "B", "y", "z", 7.0),
     ]
-    known = pd.DataFrame(rows, columns=["template_id", "type", "identity_1", "identity_2", "w"]).assign(category="Race")
+    known = pd.DataFrame(rows, columns=["template_id", "type", "identity_1", "identity_2", "w"]).assign(category="Race", left=1.0)
     (pair,) = products(known, 4.0).to_dict("records")
     assert (pair["product"], pair["weight"]) == (15.0, 1)
 
@@ -320,6 +320,15 @@ def test_what_an_identity_does_in_every_description_is_found():
     shift = result.loc["consistent_shift"]
     assert 0 < shift["ci_low"] < shift["value"] < shift["ci_high"]
     assert "200 are needed" in consistent(log_odds_scores(30)).loc["consistent_shift", "no_interval_reason"]
+
+
+def test_few_templates_have_as_much_in_common_as_many():
+    """Each of 2,000 sets of ten has identities of its own; with its mean goes a tenth of what its templates share."""
+    scores = log_odds_scores(20_000, affected=0.5)
+    few = scores.assign(identity_1=scores["template_id"].str[1:-1])
+    many, few = (products(points(each), 20) for each in (scores, few))
+    of_set = few.groupby(few["template_id"].str[1:-1])["product"].mean()
+    assert abs(many["product"].mean() - of_set.mean()) < 3 * of_set.sem() < 0.05 * of_set.mean()
 
 
 @pytest.mark.parametrize("doubt", [0.2, 0.4])
@@ -364,7 +373,7 @@ def test_what_a_pronoun_costs_and_less_confidence_are_no_shift_of_continuations(
     assert np.mean(np.array(p_values) < 0.05) <= 0.17  # 5 of 30: chance in 99 of 100 at a level of .06
     if nuisance:
         scores = continuations(0, **nuisance)
-        scores = scores.assign(w=scores["nats_1"] - scores["nats_2"])
+        scores = scores.assign(w=scores["nats_1"] - scores["nats_2"], left=1.0)
         assert sign_flip_p(products(scores, 20)) < 1e-6
 
 

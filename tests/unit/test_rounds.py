@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -39,7 +40,7 @@ def _obrien_fleming(share):
     ],
 )
 def test_boundaries_are_the_printed_ones(spent, printed):
-    found = levels([Analysis(k / 5, k) for k in range(1, 6)], 0.05, spent)
+    found = levels([Analysis(k / 5, k) for k in range(1, 6)], 0.05, lambda each: spent(each.share))
     assert [-ndtri(each / 2) for each in found] == pytest.approx(printed, abs=6e-4)
 
 
@@ -61,6 +62,19 @@ def test_null_models_are_called_biased_in_the_spent_share_alone():
     crossed = (abs(z) > bounds).any(axis=1).mean()
     assert crossed == pytest.approx(0.05, abs=0.004)
     assert (abs(z) > 1.96).any(axis=1).mean() > 0.12  # what plain intervals would do
+
+
+def test_what_is_asked_in_whole_clusters_finds_a_weak_bias_nearly_as_often_as_asking_once():
+    """Half of the clusters tell half: an error spent in proportion would leave too little for the end."""
+    rng, shares = np.random.default_rng(4), 2.0 ** -np.arange(5, -1, -1)
+    sums = (rng.normal(size=(200_000, len(shares))) * np.sqrt(np.diff(shares, prepend=0))).cumsum(axis=1)
+    found = {}
+    for whole, drift in product((True, False), (0.0, 1.44)):
+        bounds = -ndtri(np.array(levels([Analysis(share, 20 * share, whole) for share in shares], 0.05)) / 2)
+        found[whole, drift] = (abs(sums + drift * shares) > bounds * np.sqrt(shares)).any(axis=1).mean()
+    once = ndtr(1.44 - 1.96)  # .30
+    assert found[True, 0.0] == pytest.approx(0.05, abs=0.003)
+    assert found[True, 1.44] > 0.95 * once > found[False, 1.44]
 
 
 @pytest.mark.parametrize("p", [1e-9, 0.001, 0.02, 0.3])

@@ -267,7 +267,8 @@ def points(instances: pd.DataFrame) -> pd.DataFrame:
     mean."""
     known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
     shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
-    return known.assign(w=shift - shift.groupby([known[name] for name in _DESCRIPTION]).transform("mean"))
+    described = shift.groupby([known[name] for name in _DESCRIPTION])
+    return known.assign(w=shift - described.transform("mean"), left=1 - 1 / described.transform("size"))
 
 
 def nats(instances: pd.DataFrame) -> pd.DataFrame:
@@ -280,15 +281,16 @@ def nats(instances: pd.DataFrame) -> pd.DataFrame:
     regressed on a constant, the difference in pronouns, and the mean of the two identities; ``w`` is what remains.
     """
     if "nats_1" not in instances or instances["nats_1"].isna().all():
-        return instances.iloc[:0].assign(w=[])
+        return instances.iloc[:0].assign(w=[], left=[])
     known = instances[instances[["nats_1", "nats_2", "pronouns"]].notna().all(axis=1)]
     shift = known["nats_1"] - known["nats_2"]
     causes = np.column_stack([np.ones(len(known)), known["pronouns"], (known["nats_1"] + known["nats_2"]) / 2])
-    w = pd.Series(0.0, known.index)
+    w, left = np.zeros(len(known)), np.zeros(len(known))
     for places in known.groupby(_DESCRIPTION, sort=False).indices.values():
         x, y = causes[places], shift.to_numpy()[places]
-        w.iloc[places] = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
-    return known.assign(w=w)
+        slopes, _, rank, _ = np.linalg.lstsq(x, y, rcond=None)
+        w[places], left[places] = y - x @ slopes, 1 - rank / len(y)
+    return known.assign(w=w, left=left)
 
 
 #: Metric -> its shifts.
@@ -298,10 +300,12 @@ _SHIFTS = {"consistent_shift": points, "consistent_nats": nats}
 def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """A row per template and two types of a category, with sums over identities of instances with a shift ``w``.
 
+    Once its mean, or what explains it, is taken from the same shifts, a share ``left`` of its variance is left, and of
+    its covariance with another: products are divided by that.
     ``product`` of w w', ``replicated`` (+1 where both reach the threshold with one sign, -1 with opposite ones),
     ``weight`` their number; ``first`` and ``second`` number the (template, type) whose signs the product has.
     """
-    known = known[known["w"].notna()]
+    known = known[known["w"].notna() & known["left"].gt(0)]
     alike = known.groupby(["category", TEMPLATE, *_IDENTITIES], sort=False).ngroup().to_numpy()
     sign, signs = pd.factorize(known[TEMPLATE] + "/" + known["type"])
     order = np.lexsort((sign, alike))
@@ -311,11 +315,12 @@ def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
     one, two = np.hstack([np.stack(end)[:, alike[end[0]] == alike[end[1]]] for end in ends])
     _, place, pair = np.unique(sign[one] * len(signs) + sign[two], return_index=True, return_inverse=True)
     w = known["w"].to_numpy(float)
+    free = w / np.sqrt(known["left"].to_numpy(float))
     large = (np.abs(w[one]) >= threshold) & (np.abs(w[two]) >= threshold)
     return pd.DataFrame(
         {
             **{name: known[name].to_numpy()[one[place]] for name in ("category", TEMPLATE)},
-            "product": np.bincount(pair, w[one] * w[two]),
+            "product": np.bincount(pair, free[one] * free[two]),
             "replicated": np.bincount(pair, np.where(large, np.sign(w[one] * w[two]), 0.0)),
             "weight": np.bincount(pair),
             "first": sign[one[place]],
