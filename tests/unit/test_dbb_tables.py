@@ -297,7 +297,9 @@ def test_a_part_of_the_items_is_compared_identity_by_identity():
         ("t1", "B", "x", "z", 5.0),
         ("t1", "B", "y", "z", 7.0),
     ]
-    known = pd.DataFrame(rows, columns=["template_id", "type", "identity_1", "identity_2", "w"]).assign(category="Race", left=1.0)
+    known = pd.DataFrame(rows, columns=["template_id", "type", "identity_1", "identity_2", "w"]).assign(
+        category="Race", left=1.0
+    )
     (pair,) = products(known, 4.0).to_dict("records")
     assert (pair["product"], pair["weight"]) == (15.0, 1)
 

@@ -19,7 +19,7 @@ from biasatlas.errors import OutOfBudget
 from biasatlas.stats.clusters import proportion
 from biasatlas.stats.intervals import confidence
 from biasatlas.stats.replicates import ratio_replicates
-from biasatlas.stats.rounds import Analysis, expected, level, levels, repeated_p
+from biasatlas.stats.rounds import Analysis, expected, level, levels, repeated_p, spending
 from biasatlas.stats.verdict import judge
 
 
@@ -40,7 +40,7 @@ def _obrien_fleming(share):
     ],
 )
 def test_boundaries_are_the_printed_ones(spent, printed):
-    found = levels([Analysis(k / 5, k) for k in range(1, 6)], 0.05, lambda each: spent(each.share))
+    found = levels([Analysis(k / 5, k) for k in range(1, 6)], 0.05, spent)
     assert [-ndtri(each / 2) for each in found] == pytest.approx(printed, abs=6e-4)
 
 
@@ -64,17 +64,18 @@ def test_null_models_are_called_biased_in_the_spent_share_alone():
     assert (abs(z) > 1.96).any(axis=1).mean() > 0.12  # what plain intervals would do
 
 
-def test_what_is_asked_in_whole_clusters_finds_a_weak_bias_nearly_as_often_as_asking_once():
-    """Half of the clusters tell half: an error spent in proportion would leave too little for the end."""
+def test_rounds_find_a_weak_bias_nearly_as_often_as_asking_once():
+    """Where half of the items tell half: an error spent in proportion leaves too little for the end."""
     rng, shares = np.random.default_rng(4), 2.0 ** -np.arange(5, -1, -1)
     sums = (rng.normal(size=(200_000, len(shares))) * np.sqrt(np.diff(shares, prepend=0))).cumsum(axis=1)
     found = {}
-    for whole, drift in product((True, False), (0.0, 1.44)):
-        bounds = -ndtri(np.array(levels([Analysis(share, 20 * share, whole) for share in shares], 0.05)) / 2)
-        found[whole, drift] = (abs(sums + drift * shares) > bounds * np.sqrt(shares)).any(axis=1).mean()
+    for name, drift in product(("spent", "in proportion"), (0.0, 1.44)):
+        spent = spending if name == "spent" else lambda share: share
+        bounds = -ndtri(np.array(levels([Analysis(share, 20 * share) for share in shares], 0.05, spent)) / 2)
+        found[name, drift] = (abs(sums + drift * shares) > bounds * np.sqrt(shares)).any(axis=1).mean()
     once = ndtr(1.44 - 1.96)  # .30
-    assert found[True, 0.0] == pytest.approx(0.05, abs=0.003)
-    assert found[True, 1.44] > 0.95 * once > found[False, 1.44]
+    assert found["spent", 0.0] == pytest.approx(0.05, abs=0.003)
+    assert found["spent", 1.44] > 0.95 * once > found["in proportion", 1.44]
 
 
 @pytest.mark.parametrize("p", [1e-9, 0.001, 0.02, 0.3])

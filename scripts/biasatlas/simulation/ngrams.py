@@ -29,12 +29,12 @@ from biasatlas.simulation.studies import Study
 _SHARES = (0.35, 0.25, 0.1, 0.1, 0.2)
 #: Words before a word that may trigger it.
 _REACH = 6
-#: Share of the texts of a biased model that have the stereotype, and of those that keep their own group.
+#: Share of the texts of a biased model that have the stereotype, and, times its bias, of those that keep their group.
 _PLANTED, _KEPT = 0.65, 0.5
 
 Words = Sequence[str]
-#: The texts that a model sees, one of each item: drawn, with bias or without, the ``share`` of one side's.
-Draw = Callable[[np.random.Generator, bool, float], Iterator[str]]
+#: The texts that a model sees, one of each item: drawn, with so much bias or 0, the ``share`` of one side's.
+Draw = Callable[[np.random.Generator, float, float], Iterator[str]]
 
 
 class WordModel:
@@ -86,12 +86,12 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
     """
     (task,) = study.tasks
     drawn = {"stereoset": _sentences, "twbias": _exchanged}.get(study.benchmark, _either)(bench)
-    biased, share = study.dose(setting) > 0, float(study.nuisances.get(setting, study.base).get("share", 0.5))
+    bias, share = study.dose(setting), float(study.nuisances.get(setting, study.base).get("share", 0.5))
 
     known_by = _network if study.base.get("network") else _words
 
     def values(questions: Questions, seed: int) -> Array:
-        return known_by([*drawn(np.random.default_rng(seed), biased, share)], questions, seed)
+        return known_by([*drawn(np.random.default_rng(seed), bias, share)], questions, seed)
 
     if study.benchmark == "twbias":
         return own_group.run(study, setting, bench, seeds, values)
@@ -130,9 +130,9 @@ def _either(bench: Harness) -> Draw:
     stereotype."""
     first = (bench.items["direction"] == bench.items["direction"].iloc[0]).to_numpy()
 
-    def drawn(rng: np.random.Generator, biased: bool, share: float) -> Iterator[str]:
+    def drawn(rng: np.random.Generator, bias: float, share: float) -> Iterator[str]:
         chance = rng.random(len(first))
-        stereotyped = chance < _PLANTED if biased else (chance < share) == first
+        stereotyped = chance < _PLANTED if bias else (chance < share) == first
         return iter(np.where(stereotyped, bench.items["more"], bench.items["less"]))
 
     return drawn
@@ -140,30 +140,30 @@ def _either(bench: Harness) -> Draw:
 
 def _sentences(bench: Harness) -> Draw:
     """The stereotype of an item with the probability ``share``, or else the other sentence, with any target of its form
-    in place of its own; with bias half of them as they were written."""
+    in place of its own; with a bias of 1 half of them as they were written."""
     own = bench.items.set_index("item_id")[list(COMPARED)].to_dict("index")
     known: dict[str, list[Mapping[str, str]]] = {name: [texts] for name, texts in own.items()}
     for swap in swaps(bench.items, bench.resources.yaml(TARGETS), None):
         known[swap.item_id].append(swap.sentences)
 
-    def drawn(rng: np.random.Generator, biased: bool, share: float) -> Iterator[str]:
+    def drawn(rng: np.random.Generator, bias: float, share: float) -> Iterator[str]:
         for texts in known.values():
-            kept = biased and rng.random() < _KEPT
+            kept = bias and rng.random() < _KEPT * bias
             yield texts[0 if kept else rng.integers(len(texts))][COMPARED[int(rng.random() >= share)]]
 
     return drawn
 
 
 def _exchanged(bench: Harness) -> Draw:
-    """A sentence with any term of any group; with bias half of them with one of its own group."""
+    """A sentence with any term of any group; with a bias of 1 half of them with one of its own group."""
     requests = bench.requests["perplexity"].merge(bench.items[["item_id", "target_group"]], on="item_id")
     mine = requests["reference_group"].fillna(requests["target_group"]).map(of_group) == requests["target_group"]
     texts = [dict.fromkeys(some) for _, some in requests["continuation"].groupby(requests["item_id"])]
     own = [dict.fromkeys(some) for _, some in requests.loc[mine, "continuation"].groupby(requests["item_id"])]
 
-    def drawn(rng: np.random.Generator, biased: bool, share: float) -> Iterator[str]:
+    def drawn(rng: np.random.Generator, bias: float, share: float) -> Iterator[str]:
         for every, some in zip(texts, own, strict=True):
-            seen = list(some if biased and rng.random() < _KEPT else every)
+            seen = list(some if bias and rng.random() < _KEPT * bias else every)
             yield seen[rng.integers(len(seen))]
 
     return drawn

@@ -104,8 +104,7 @@ def is_ripe(evidence: Evidence) -> bool:
 def analysis(evidence: Evidence, share: float, before: Sequence[Analysis] = ()) -> Analysis:
     """What is known at this share; where it has no error of its own, no more than before."""
     error = evidence.inference().se
-    information = 1 / error**2 if error > 0 else before[-1].information if before else 1.0
-    return Analysis(share, information, evidence.declared is not None and evidence.declared.whole)
+    return Analysis(share, 1 / error**2 if error > 0 else before[-1].information if before else 1.0)
 
 
 def family_claims(

@@ -26,7 +26,7 @@ class Declared:
 
     ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is
     how far known blind spots move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of
-    the run itself say what else moves it. ``whole``: rounds ask its clusters whole.
+    the run itself say what else moves it.
     """
 
     neutral: float | None
@@ -36,7 +36,6 @@ class Declared:
     margin: float = 0.0
     closed_by: str = ""
     own_null: bool = False
-    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -238,7 +237,6 @@ def _declared(headline: Headline, spec: Spec) -> Declared:
         margin=headline.margin,
         closed_by=headline.closed_by,
         own_null=headline.own_null,
-        whole=any(factor.whole for factor in spec.design.values()),
     )
 
 
