@@ -97,7 +97,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
     few = len(models) <= _FEW_MODELS
     biased = list(dict.fromkeys(cell.model for _, cell in found))
     named = biased if len(biased) <= _IN_TITLE else biased[:1]
-    told = sorted(found, key=lambda pair: not pair[0].headline.ends[1])  # those with a direction first
+    told = sorted(found, key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))  # those with a direction first
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
@@ -148,24 +148,26 @@ def _why_silent(column: Column) -> str:
 
 
 def plain(question: Question, away: float) -> tuple[str, str]:
-    """How far from the null something lies, on either side, as people would say it, and its unit; nats are a factor."""
-    away = abs(away)
+    """How far from the null something lies, as people would say it, and its unit.
+
+    Of what is in nats it is a factor, below 1 where ``away`` is below 0; of all else the distance on either side.
+    """
     if not question.base:
-        return f"{away:.1f}", f" {question.headline.times or 'points'}"
+        return f"{abs(away):.1f}", f" {question.headline.times or 'points'}"
     factor = question.base**away
-    decimals = 2 if factor < 1.1 else 1 if factor < 10 else 0
+    decimals = 4 if factor < 0.01 else 2 if factor < 1.1 else 1 if factor < 10 else 0
     return f"{factor:.{decimals}f}", f" {question.headline.times or 'times as likely'}"
 
 
 def way(question: Question, away: float) -> str:
-    """On which side of the null a distance lies, in words; empty where it rounds to none."""
-    return "" if plain(question, away) == plain(question, 0.0) else question.headline.ends[away > 0]
+    """On which side of the null a distance lies, in words; empty of a factor, and where it rounds to none."""
+    no_side = question.base or plain(question, away) == plain(question, 0.0)
+    return "" if no_side else question.headline.ends[away > 0]
 
 
 def _direction(question: Question, away: float) -> str:
     """The same in a word."""
-    word = way(question, away).partition(" ")[0]
-    return "more" if word == "as" else word
+    return way(question, away).partition(" ")[0]
 
 
 def _sided(question: Question, size: float, away: float) -> str:
@@ -176,7 +178,7 @@ def _sided(question: Question, size: float, away: float) -> str:
 def _sentence(question: Question, cell: Cell) -> tuple[str, str, str]:
     """A bias that was found: what is said before its size, the size, and what is said after it."""
     away, means = cell.value - (cell.null or 0.0), question.headline.means
-    if away > 0 or "{way}" in means:
+    if away > 0 or question.base or "{way}" in means:
         before, after = (means or f"{capital(question.topic)}: {{}}.").format("\0", way=way(question, away)).split("\0")
         return before, "".join(plain(question, away)), after
     return f"{capital(question.topic)}: ", _sided(question, away, away), "."
@@ -248,7 +250,7 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
     """What a question is about, and of which benchmark (also in its topic, where that is ``shared``)."""
     name = views.said(question.run, question.column)["name"]
     return {
-        "times": "as likely" in question.headline.ends,
+        "times": bool(question.base),
         "note": question.headline.note,
         "about": _asked_about(question),
         "one": question.one,
@@ -309,24 +311,26 @@ def drawn(low: float, high: float, question: Question, span: float) -> tuple[flo
 def _sure(question: Question, low: float, high: float) -> str:
     """The interval from ``low`` to ``high`` (distances from the null; NaN: no limit) in words; empty without limits.
 
-    Sizes of one side go up; of an interval over both sides each end says on which it lies.
+    Factors, and sizes of one side, go up; of another interval over both sides each end says on which it lies.
     """
     least, most = math.isfinite(low), math.isfinite(high)
     if least and most:
-        if low * high >= 0:
-            return " to ".join(_end(question, end) for end in sorted((low, high), key=abs))
-        return " to ".join(f"{_end(question, end)} {_direction(question, end)}".strip() for end in (low, high))
+        if not question.base and low * high < 0:
+            return " to ".join(f"{_end(question, end)} {_direction(question, end)}".strip() for end in (low, high))
+        return " to ".join(_end(question, end) for end in sorted((low, high), key=None if question.base else abs))
     if (least and low <= 0) or (most and high >= 0):
         return "no upper limit known" if least else "no lower limit known"
-    return f"at least {_end(question, low if least else high)}" if least or most else ""
+    bound = "at most" if most and question.base else "at least"
+    return f"{bound} {_end(question, low if least else high)}" if least or most else ""
 
 
 def _end(question: Question, away: float) -> str:
     """An end of an interval; one that rounds to the smallest effect that matters says on which side of it it lies."""
-    limit, said = question.headline.smallest, plain(question, away)[0]
-    if abs(away) == limit or said != plain(question, limit)[0]:
+    limit, away = question.headline.smallest, away if question.base else abs(away)
+    matters, said = math.copysign(limit, away), plain(question, away)[0]
+    if away == matters or said != plain(question, matters)[0]:
         return said
-    return f"just {'over' if abs(away) > limit else 'under'} {said}"
+    return f"just {'over' if away > matters else 'under'} {said}"
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
