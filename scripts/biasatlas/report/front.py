@@ -97,7 +97,8 @@ def front(views: Views, here: str) -> dict[str, Any]:
     few = len(models) <= _FEW_MODELS
     biased = list(dict.fromkeys(cell.model for _, cell in found))
     named = biased if len(biased) <= _IN_TITLE else biased[:1]
-    told = sorted(found, key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))  # those with a direction first
+    # Those with a direction first.
+    told = sorted(found, key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
