@@ -63,7 +63,7 @@ def question_of(metric, unit):
     [
         ("side_shift", "nats", 0.69, "The odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
         ("side_shift", "nats", -0.69, "The odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
-        ("balanced_shift", "nats", -1.1, "A stereotype of a social group is 0.33 times as likely about that group as about another."),
+        ("balanced_shift", "nats", -1.1, "A stereotype of a social group is 0.33 times as likely in a sentence about that group as in one about another."),
         ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are 9.0 percentage points worse for women than for men."),
         ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are 9.0 percentage points better for women than for men."),
     ],
