@@ -70,10 +70,10 @@ def table_of(benchmark, name, scores):
     return registry.tables(benchmark)[name](scores, options, Resources({}).published, {})
 
 
-def findings_of(benchmark, scores):
+def findings_of(benchmark, scores, metric="value"):
     options = registry.load_options(benchmark, "recommended")
     found = findings_table([BenchmarkEvidence.of(scores, "mine", benchmark, options)], "recommended", [])
-    return found[found["metric"] == "value"].set_index(["model", "part", "category"])
+    return found[found["metric"] == metric].set_index(["model", "part", "category"])
 
 
 def simulated(benchmark, items, **entries):
@@ -105,6 +105,8 @@ def test_a_shift_and_its_interval_by_hand(tmp_path):
     assert distances["factors", "gender"] == pytest.approx(20)
     verdict = findings_of(path, scores).loc[("m", "gender", "women")]
     assert verdict["verdict"] == "biased"
+    middle = findings_of(path, scores, "median_item").loc[("m", "gender", "women")]
+    assert (middle["value"], middle["n"]) == (pytest.approx(-40), 20)  # two women in each scenario, in points
 
 
 def test_a_rank_counts_those_that_come_after_it(tmp_path):

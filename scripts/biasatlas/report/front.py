@@ -98,7 +98,17 @@ def front(views: Views, here: str) -> dict[str, Any]:
     biased = list(dict.fromkeys(cell.model for _, cell in found))
     named = biased if len(biased) <= _IN_TITLE else biased[:1]
     # Those with a direction first.
-    told = sorted(found, key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
+    told: list[dict[str, Any]] = [
+        {"model": cell.model, "told": _sentence(each, cell), "example": _example(views, each, cell, here)}
+        | {"cell": table[questions.index(each)][models.index(cell.model)]}
+        for each, cell in sorted(found, key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
+        if cell.model in named
+    ]
+    pictured = [line for line in told if line["example"] and len(line["example"]["texts"]) > 1]
+    for line in told:
+        # A text alone shows little; the first does where there are only such.
+        if line not in (pictured or told[:1]):
+            line["example"] = None
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
@@ -108,15 +118,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
         "table": table,
         "span": span,
         "band": (at(-1, span), at(1, span) - at(-1, span)),
-        "told": {
-            model: [
-                {"told": _sentence(each, cell), "cell": table[questions.index(each)][models.index(model)]}
-                for each, cell in told
-                if cell.model == model
-            ]
-            for model in named
-        },
-        "example": _example(views, found, here),
+        "told": {model: [line for line in told if line["model"] == model] for model in named},
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
             | {"question": each.headline.question, "why": _why_silent(each.column)}
@@ -190,15 +192,10 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) -> dict[str, Any] | None:
-    """The median item behind the largest bias that was ``found``; None where none was, or no item has a side."""
-    for each, cell in found:
-        shown = example(each.run, each.headline, cell, views.study.ids, here)
-        if shown:
-            away = cell.value - (cell.null or 0.0)  # the median of the items that go the same way
-            said = {"value": _sided(each, away, away), "away": _sided(each, cell.item.away, away)}
-            return shown | views.row(cell.model) | said
-    return None
+def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[str, Any] | None:
+    """The median item behind a bias that was found; None where no item has a side."""
+    shown = example(question.run, question.headline, cell, views.study.ids, here)
+    return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
 def _where(question: Question, model: str) -> str:
@@ -255,6 +252,7 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
         "note": question.headline.note,
         "about": _asked_about(question),
         "one": question.one,
+        "because": question.headline.reason,
         "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
         "source": question.source,
         "sample": question.run.data == "sample",
