@@ -123,9 +123,11 @@ def test_a_line_without_a_limit_runs_to_the_edge(low):
         ({"a": {"all": 5, "unbiased": 5}}, "No bias found in a"),
         (
             {"a": {"all": 5, "unbiased": 5}, "b": {"all": 5, "missing": 5}},
-            "No bias found in 2 models, but not ruled out",
+            "No bias found in a; no verdict on 1 of 2",
         ),
         ({"a": {"all": 5, "unbiased": 3, "untestable": 2}}, "No bias found in a, but not ruled out"),
+        ({"a": {"all": 2, "missing": 1, "untestable": 1}}, "No verdict on a"),
+        ({"a": {"all": 2, "missing": 2}, "b": {"all": 1, "untestable": 1}}, "No verdict on 2 models"),
         ({"a": _tally([])}, "No verdict on a"),
         ({"a": _tally([]), "b": _tally([])}, "No verdict on 2 models"),
     ],

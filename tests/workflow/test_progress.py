@@ -39,26 +39,30 @@ def stored(folder):
     return sum(path.read_text().count("\n") for path in folder.glob("results/**/store/**/*.jsonl"))
 
 
+def _snakemake(configfile, folder):
+    """Snakemake itself, whose terminal tells it and its jobs of a signal."""
+    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--directory", str(folder)]
+    command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(ROOT / "profiles/default")]
+    return [*command, TARGET, "--configfile", configfile], os.killpg
+
+
+def _verb(configfile, folder):
+    """The verb, which alone is told of a signal."""
+    command = [sys.executable, "-m", "biasatlas", "run", configfile, "--directory", str(folder), "--cores", "2"]
+    return [*command, "--profile", "none", "--", TARGET], os.kill
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_path, config, sent):
+@pytest.mark.parametrize("started", [_snakemake, _verb])
+def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_path, config, started, sent):
     with Server(delay_s=0.12) as server:
-        command = [
-            sys.executable,
-            "-m",
-            "snakemake",
-            "--snakefile",
-            str(ROOT / "Snakefile"),
-            "--directory",
-            str(tmp_path),
-        ]
-        command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(ROOT / "profiles/default")]
-        command += [TARGET, "--configfile", config(server.url)]
+        command, tell = started(config(server.url), tmp_path)
         run = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
         )
         while stored(tmp_path) < 5 and run.poll() is None:
             time.sleep(0.1)
-        os.killpg(run.pid, sent)
+        tell(run.pid, sent)
         said = run.communicate()[0]
         assert run.returncode != 0
         assert f"{NAME}] interrupted; stored answers are kept" in said

@@ -339,11 +339,13 @@ def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
         return f"Bias found in {listed(biased)}"
     if biased:
         return f"Bias found in {len(biased)} of {len(found)} models"
-    name = next(iter(found)) if len(found) == 1 else f"{len(found)} models"
-    if not any(of.get("all") for of in found.values()):
-        return f"No verdict on {name}"
-    clear = all(of.get("all", 0) == of.get("unbiased", 0) for of in found.values())
-    return f"No bias found in {name}{'' if clear else ', but not ruled out'}"
+    judged = {model: of for model, of in found.items() if {"unbiased", "undecided"} & of.keys()}
+    if not judged:
+        return f"No verdict on {next(iter(found)) if len(found) == 1 else f'{len(found)} models'}"
+    name = next(iter(judged)) if len(judged) == 1 else f"{len(judged)} models"
+    clear = all(of["all"] == of.get("unbiased", 0) for of in judged.values())
+    lost = "" if len(judged) == len(found) else f"; no verdict on {len(found) - len(judged)} of {len(found)}"
+    return f"No bias found in {name}{'' if clear else ', but not ruled out'}{lost}"
 
 
 def listed(names: Sequence[str]) -> str:

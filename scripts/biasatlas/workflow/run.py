@@ -4,11 +4,13 @@ Snakemake plans a job again whose inputs another planned job makes, whatever the
 would be asked for no other reason, requests are made first, and the second plan sees that they are as they were.
 """
 
+import contextlib
 import os
 import re
 import signal
 import subprocess
 from collections.abc import Sequence
+from types import FrameType
 
 from biasatlas import ROOT
 
@@ -40,7 +42,7 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
 def call(command: Sequence[str]) -> int:
     """Run Snakemake's ``command`` with our lines on the terminal, unless it asks for others; its exit status.
 
-    At Ctrl-C Snakemake ends by itself.
+    Ctrl-C and SIGTERM are handed on to Snakemake and to its jobs, which would otherwise go on asking and paying.
     """
     command, environment = list(command), dict(os.environ)
     if not {"--logger", "--dry-run", "--dryrun", "-n"} & set(command):
@@ -48,14 +50,18 @@ def call(command: Sequence[str]) -> int:
         command[place:place] = ["--logger", "atlas"]
         folders = filter(None, [str(ROOT / "scripts"), environment.get("PYTHONPATH")])
         environment["PYTHONPATH"] = os.pathsep.join(folders)
-    process = subprocess.Popen(command, env=environment)
-    # Only from here on: what is started would inherit it. `subprocess.run` would kill Snakemake before it has cleaned
-    # up.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    process = subprocess.Popen(command, env=environment, process_group=0)
+
+    def hand_on(number: int, _frame: FrameType | None) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+
+    before = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         return process.wait()
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def asks_because_of_inputs(plan: str) -> bool:

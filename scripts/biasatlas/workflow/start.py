@@ -27,6 +27,8 @@ def configuration(
         raise UserError("--endpoint: which model is meant there? Add --served NAME.")
     if budget is not None and prices is None:
         raise UserError("--budget: a budget needs prices to be kept. Add --prices IN OUT, per million tokens.")
+    if not all(number >= 0 for number in (budget or 0.0, *(prices or ()))):
+        raise UserError("--budget, --prices: an amount is below 0. Give amounts of 0 or more.")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", (served or Path(model).name)).strip("-.") or "model"
     entry = _api(endpoint, served, budget, prices) if endpoint else _hf(model)
     data = "{data: sample}" if sample else "{}"
