@@ -74,7 +74,10 @@ class Site:
         sets = self._write_items()
         for run in self.study.runs:
             self._page(
-                run.key, "benchmark.html", ["datatables", "tables", "vega", "charts"], **self._benchmark(run, sets)
+                run.key,
+                "benchmark.html",
+                ["cells", "datatables", "tables", "vega", "charts"],
+                **self._benchmark(run, sets),
             )
         for model in self.study.models:
             self._page(f"model-{model}", "model.html", [], **self.views.model(model))
@@ -84,7 +87,7 @@ class Site:
         self._page("data", "data.html", [], benchmarks=data_sets(self.study))
         self._page("cost", "cost.html", [], **cost(self.study))
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
-        self._page("numbers", "numbers.html", ["datatables", "numbers"], **self.views.numbers())
+        self._page("numbers", "numbers.html", ["cells", "datatables", "numbers"], **self.views.numbers())
         write_text(self.pages.index(["front"], (), PAGES, **front(self.views, f"{PAGES}/")), index)
 
     def _page(self, name: str, template: str, scripts: list[str], **values: Any) -> None:
@@ -135,12 +138,8 @@ class Site:
                 pdf = f"figures/{run.key}-{place}.pdf"
                 self.pictures.of_chart(drawn, self.folder / pdf)
             named = [(whole(col), col.cells), *col.parts]
-            rows = [
-                self.views.row(model)
-                | {"cells": [self.views.cell(run, col, model, cells[model], "") for _, cells in named]}
-                for model in col.cells
-            ]
-            parts = [name.replace("_", " ") for name, _ in named]
+            parts = [{"name": name.replace("_", " ")} | self.views.shown(run, col, cells) for name, cells in named]
+            rows = [self.views.row(model) | {"cells": [part["cells"][model] for part in parts]} for model in col.cells]
             sections.append(self.views.said(run, col) | {"chart": key, "pdf": pdf, "parts": parts, "rows": rows})
         shown = [
             self._table(f"{run.key}.{name}", name, run.spec.tables[name].caption, run.spec.citation, table)
