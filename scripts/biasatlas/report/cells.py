@@ -71,12 +71,15 @@ def shown_column(column: Column, metric: Metric, to: str, cells: Mapping[str, di
         told = why.index(cell["why"]) if cell["why"] in why else ""
         cell["is"] = visible("|".join(map(str, [*parts, cell["published"].replace("|", "/"), told]))).rstrip("|")
     said = next((cell["said"] for cell in cells.values() if cell["state"] == "biased"), "")
-    return {
+    head = {
         "to": to,
         "said": said,
-        "why": "|".join(each.replace("|", "/") for each in why),
         "unit": _after(metric.unit),
+        "why": "|".join(each.replace("|", "/") for each in why),
     }
+    if column.null is None:
+        return head
+    return head | {"null": f"{column.null:g}", "smallest": f"{column.headline.smallest:g}"}
 
 
 def items_link(run: Run, spec: Spec, column: Column, where: Mapping[str, str], here: str) -> str:

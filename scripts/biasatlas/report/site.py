@@ -24,7 +24,7 @@ from biasatlas.report.example import asked_for
 from biasatlas.report.explorer import Adds, write_task
 from biasatlas.report.exports import Said, shortened, write_exports
 from biasatlas.report.front import Question, can_speak, front, spaced
-from biasatlas.report.packing import pack, put
+from biasatlas.report.packing import pack, pack_json, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
 from biasatlas.report.printed import beside_print
@@ -69,7 +69,7 @@ class Site:
             shutil.copyfile(path, assets / path.name)
         write_third_party(assets)
         (self.folder / "summaries").mkdir()
-        for summary in self.study.summaries:
+        for summary in self.study.texts:
             shutil.copyfile(summary, self.folder / "summaries" / Path(summary).name)
         sets = self._write_items()
         for run in self.study.runs:
@@ -134,7 +134,7 @@ class Site:
             drawn = chart(col, metric, self.study.ids, self.model_styles)
             key, pdf = f"charts/{run.key}-{place}" if drawn else "", ""
             if drawn:
-                put(self.data, key, drawn)
+                put(self.data, key, pack_json(drawn))
                 pdf = f"figures/{run.key}-{place}.pdf"
                 self.pictures.of_chart(drawn, self.folder / pdf)
             named = [(whole(col), col.cells), *col.parts]

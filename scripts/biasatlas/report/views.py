@@ -153,7 +153,7 @@ class Views:
                         )
         used = [name for name in _FACTS if any(row["facts"][name] for row in asked)]
         entry = self.study.models[model]
-        summaries = [path for path in self.study.summaries if Path(path).stem == model]
+        summaries = [path for path in self.study.texts if Path(path).stem == model]
         return self.row(model) | {
             "kind": entry["kind"],
             "what": what_model_is(entry),
