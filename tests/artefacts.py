@@ -260,7 +260,7 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
     text = (results / "report/index.html").read_text(encoding="utf-8")
     about = {(benchmark, question): of for benchmark, _, question, of in _headlines(claims)}
     grid = dict(re.findall(r'<td class="\w+"[^>]*><a href="#(q\d+m\d+)"><b>(\w+)', text))
-    for block in re.findall(r'<tbody id="q\d+">.*?</tbody>', text, flags=re.DOTALL):
+    for block in re.findall(r'<tbody id="q\d+"[^>]*>.*?</tbody>', text, flags=re.DOTALL):
         found = re.search(r'href="pages/(\w+)\.[^"#]*#([^"]*)"', block)
         benchmark = found[1]
         spec = load_spec(benchmark)
