@@ -31,9 +31,9 @@ def site(tmp_path_factory):
     return write_site(tmp_path_factory.mktemp("hostile"), MODELS, [*HOSTILE, *reversed(HOSTILE)])
 
 
-def write_site(folder, models, texts, lost=(), unread=()):
+def write_site(folder, models, texts, lost=(), unparsed=()):
     """A site of ``models`` that chose between sentences with each of ``texts``, but for those ``lost``, who always
-    refused, and those ``unread``, of whose replies none could be parsed."""
+    refused, and those ``unparsed``, of whose replies none could be parsed."""
     count = len(texts)
     items = pd.DataFrame({"item_id": [str(n) for n in range(count)], "category": "age", "direction": "stereo"})
     items = items.assign(writer="w", more=[f"the {t} man" for t in texts], less=[f"the {t} woman" for t in texts])
@@ -45,7 +45,7 @@ def write_site(folder, models, texts, lost=(), unread=()):
     answers, rows = [], []
     for place, model in enumerate(models):
         shares = [0.9 if place == 0 or n % 2 else 0.2 for n in range(count)]
-        every = "refused" if model in lost else "unparseable" if model in unread else "ok"
+        every = "refused" if model in lost else "unparseable" if model in unparsed else "ok"
         statuses = ["refused" if n == 5 else every for n in range(count)]
         responses = pd.DataFrame(
             {"request_id": requests["request_id"], "repeat": 0, "status": statuses, "detail": HOSTILE[1]}
@@ -67,7 +67,7 @@ def write_site(folder, models, texts, lost=(), unread=()):
         write_text(json.dumps({"model": {"engine": HOSTILE[3]}, "requests_sha256": "a"}), folder / f"{model}.json")
         answers.append(ModelRun(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
         for category, value in (("overall", 60 + place), (HOSTILE[0], 40)):
-            value = math.nan if model in (*lost, *unread) else value
+            value = math.nan if model in (*lost, *unparsed) else value
             numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "n_clusters": 9}
             rows.append(
                 {"model": model, "category": category, "direction": "all", "metric": "stereotype_score"} | numbers
@@ -76,7 +76,7 @@ def write_site(folder, models, texts, lost=(), unread=()):
         ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"), 0
     )
     table = pd.DataFrame(rows).assign(no_interval_reason=None, **left, published="60", difference=0.5)
-    table.loc[table["model"].isin([*lost, *unread]), ["refused", "n"]] = [count, 0]
+    table.loc[table["model"].isin([*lost, *unparsed]), ["refused", "n"]] = [count, 0]
     table.to_csv(folder / "prompted.csv", index=False)
     run = Run(
         *("crows_pairs", "recommended", "crows_pairs", "sample", [HOSTILE[0]]),
@@ -409,11 +409,11 @@ def test_numbers_and_first_page_read_without_script(visitor, site):
 
 
 #: One of them refuses everything, another writes nothing that can be read.
-FIVE = [*MODELS, "lost", "unread"]
+FIVE = [*MODELS, "lost", "unparsed"]
 
 
 def write_five(folder):
-    return write_site(folder, FIVE, HOSTILE, lost=["lost"], unread=["unread"])
+    return write_site(folder, FIVE, HOSTILE, lost=["lost"], unparsed=["unparsed"])
 
 
 def test_five_models_of_which_two_have_no_result(visitor, tmp_path):
