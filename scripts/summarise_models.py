@@ -11,6 +11,6 @@ with job(snakemake) as this:
     texts = []
     for model in this.step["models"]:
         said = summary(findings, model, this.step["titles"])
-        texts += [markdown(said), latex(said), json.dumps(said, indent=1, ensure_ascii=False) + "\n"]
+        texts += [markdown(said), latex(said), json.dumps(said, ensure_ascii=False) + "\n"]
     for text, path in zip(texts, snakemake.output.summaries, strict=True):
         write_text(text, path)

@@ -112,9 +112,11 @@ def artefacts(results: Path, protocol: str) -> set[str]:
 
 
 def _exports(results: Path, protocol: str, table: str) -> Iterator[tuple[Key, Said]]:
-    for ending in FORMATS:
+    for ending in (*FORMATS, "csv.zip"):
         path = results / f"report/pages/exports/comparison.{protocol}.{table}.{ending}"
-        if ending == "csv":
+        if not path.exists():  # a long table is a zip alone, a short one never
+            continue
+        if ending.startswith("csv"):
             rows = read(path).to_dict("records")
         elif ending == "json":
             rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
@@ -212,11 +214,10 @@ def _page(results: Path, model: str, claims: dict[Key, Said]) -> Iterator[tuple[
             yield (model, benchmark, *about), Said("page", said.split()[0], cells[3], low, high, said)
 
 
-#: A number with its verdict in a matrix of models and headlines: its state, what is said of it, and the number.
+#: A number with its verdict in a matrix of models and headlines: its state, interval and number.
 _CELL = re.compile(
-    r'<td class="cell (?P<state>\w*)[^>]*>(?:<a href[^>]*?title="(?:(?P<said>biased [^;"]*); )?'
-    r'(?:95%: (?P<low>\S+) to (?P<high>[-−\d.]+))?[^>]*>.*?"v raw">(?P<value>[^<]*))?.*?</td>',
-    flags=re.DOTALL,
+    r'<td class="cell (?P<state>\w*)[^>]*?(?: data-is="(?P<low>[^|"]*)\|(?P<high>[^|"]*)[^"]*")?>'
+    r"<(?:i>(?P<word>\w+): </i>(?P<value>[^<]*)|span).*?</td>"
 )
 
 
@@ -224,29 +225,33 @@ def _matrices(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Sai
     """The page of all numbers, a column a headline, and the pages of benchmarks, a matrix a headline."""
     pages = results / "report/pages"
     whole = (pages / "numbers.html").read_text(encoding="utf-8")
-    questions = re.findall(r'class="head[^"]*" title="([^"]*)"', whole)
+    heads = re.findall(r'class="head[^>]*', whole)
     about = {question: (benchmark, *of) for benchmark, _, question, of in _headlines(claims)}
     for model, cells in _rows(whole):
-        for question, cell in zip(questions, cells, strict=True):
-            yield from _cell("numbers", model, about.get(html.unescape(question)), cell)
+        for head, cell in zip(heads, cells, strict=True):
+            question = html.unescape(re.search(r' title="([^"]*)"', head)[1])
+            yield from _cell("numbers", model, about.get(question), cell, head)
     for benchmark in dict.fromkeys(key[1] for key in claims):
         for path in pages.glob(f"{benchmark}.*.html"):
             for section in path.read_text(encoding="utf-8").split("<section>")[1:]:
                 question = html.unescape(re.search(r"<h2[^>]*>(.*?)</h2>", section, flags=re.DOTALL)[1])
                 for model, cells in _rows(section) if question in about else ():
-                    yield from _cell("benchmark page", model, about[question], cells[0])
+                    head = re.search(r'class="head[^>]*', section)[0]
+                    yield from _cell("benchmark page", model, about[question], cells[0], head)
 
 
 def _rows(text: str) -> Iterator[tuple[str, list[re.Match[str]]]]:
     """The models of a matrix with their cells."""
-    for row in re.findall(r'<tr><th scope="row" class="name">.*?</tr>', text, flags=re.DOTALL):
+    for row in re.findall(r'<tr data-a="\w+"><th scope="row" class="name">.*?</tr>', text, flags=re.DOTALL):
         yield re.search(r'href="model-(.*?)\.html"', row)[1], list(_CELL.finditer(row))
 
 
-def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str]) -> Iterator[tuple[Key, Said]]:
+def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str], head: str) -> Iterator[tuple[Key, Said]]:
     if about and cell["value"]:
-        numbers = (cell["value"], cell["low"], cell["high"])
-        yield (model, *about), Said(artefact, cell["state"], *numbers, cell["said"] or "")
+        numbers = (cell["value"], cell["low"] or None, cell["high"] or None)
+        word = cell["state"] if cell["state"] == cell["word"] else f"{cell['state']} and {cell['word']}"
+        said = html.unescape(found[1]) if (found := re.search(r' data-said="([^"]*)"', head)) else ""
+        yield (model, *about), Said(artefact, word, *numbers, said if word == "biased" else "")
 
 
 def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
@@ -255,7 +260,7 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
     text = (results / "report/index.html").read_text(encoding="utf-8")
     about = {(benchmark, question): of for benchmark, _, question, of in _headlines(claims)}
     grid = dict(re.findall(r'<td class="\w+"[^>]*><a href="#(q\d+m\d+)"><b>(\w+)', text))
-    for block in re.findall(r'<tbody id="q\d+">.*?</tbody>', text, flags=re.DOTALL):
+    for block in re.findall(r'<tbody id="q\d+"[^>]*>.*?</tbody>', text, flags=re.DOTALL):
         found = re.search(r'href="pages/(\w+)\.[^"#]*#([^"]*)"', block)
         benchmark = found[1]
         spec = load_spec(benchmark)

@@ -7,9 +7,13 @@ import csv
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from biasatlas import ROOT
 from biasatlas.errors import UserError
+
+if TYPE_CHECKING:
+    from biasatlas.workflow.config import Config
 
 
 def init(
@@ -49,6 +53,9 @@ def run(configfile: str, options: list[str]) -> int:
     """
     from biasatlas.workflow import run
 
+    # What Snakemake would find a minute later. A model that was asked may be gone: its answers are kept.
+    if not any(option.startswith("--config") for option in options):
+        _look_first(configfile, known=False)
     mark = options.index("--") if "--" in options else len(options)
     return run.run(_snakemake(configfile, options[:mark], cores="all"), options[mark + 1 :])
 
@@ -61,16 +68,7 @@ def check(configfile: str, options: list[str]) -> int:
 
         bias-atlas check my.yaml --cores 4
     """
-    from biasatlas.validation import read_yaml
-    from biasatlas.workflow.config import load_config
-    from biasatlas.workflow.config.files import check_files
-    from biasatlas.workflow.preflight import check_preflight, missing_models
-
-    check_files([configfile])
-    config = load_config(read_yaml(configfile), [configfile])
-    check_preflight(config, configfile)
-    if faults := list(missing_models(config)):
-        raise UserError("\n".join(f"{configfile}: {fault}" for fault in faults))
+    config = _look_first(configfile)
     if status := _run_and_print(configfile, options, ["check"], ["check.txt"]):
         return status
     # Tables and what asks endpoints take seconds to import: a slip above is told before.
@@ -85,6 +83,22 @@ def check(configfile: str, options: list[str]) -> int:
     said, kept = budgets(read_csv(paths.check), config.models, lambda model: spent(Path(paths.stores, model)), rounds)
     print(said)
     return 0 if kept else 1
+
+
+def _look_first(configfile: str, known: bool = True) -> "Config":
+    """The configuration, if it can be carried out here. Raises UserError with all faults, among them each model whose
+    folder or key is missing; of those that a run found before only if ``known``."""
+    from biasatlas.validation import read_yaml
+    from biasatlas.workflow.config import load_config
+    from biasatlas.workflow.config.files import check_files
+    from biasatlas.workflow.preflight import check_preflight, missing_models
+
+    check_files([configfile])
+    config = load_config(read_yaml(configfile), [configfile])
+    check_preflight(config, configfile)
+    if faults := list(missing_models(config, known)):
+        raise UserError("\n".join(f"{configfile}: {fault}" for fault in faults))
+    return config
 
 
 def plan(configfile: str, options: list[str]) -> int:

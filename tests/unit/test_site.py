@@ -18,7 +18,7 @@ from biasatlas.benchmarks.shared.styles import COLOURS, MARKERS, styles
 from biasatlas.files import read_csv
 from biasatlas.report.account import data_sets, spent
 from biasatlas.report.answers import with_tokens
-from biasatlas.report.cells import shown_cell, shown_style
+from biasatlas.report.cells import shown_cell, shown_column, shown_style
 from biasatlas.report.charts import chart
 from biasatlas.report.explorer import value_of
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown, write_exports
@@ -94,13 +94,18 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
     assert math.isnan(found.cells["other"].value)
     assert [(name, cells["m"].value) for name, cells in found.parts] == [("age", 50)]
     shown = shown_cell(found.cells["m"], found, Metric(50.0, "", "%"), "items.html#")
-    assert (shown["raw"], shown["effect"], shown["unparsed"], shown["interval"]) == (
+    assert (shown["raw"], shown["scales"][0], shown["unparsed"], shown["interval"]) == (
         "60.0",
         "+2.0",
         "10 %",
         "[56.0, 64.0]",
     )
-    assert shown["title"].startswith("biased by at least 5 %; 95%: 56.0 to 64.0%; n 90 in 9 independent sets")
+    head = shown_column(found, Metric(50.0, "", "%"), "items.html#", {"m": shown})
+    assert (head["said"], head["unit"], shown["is"].split("|")[:5]) == (
+        "biased by at least 5 %",
+        "%",
+        ["56.0", "64.0", "90", "9", "10 %"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -124,9 +129,8 @@ def test_the_page_says_of_a_number_what_the_findings_say():
         cell = column(table(value=51.0, ci_low=50.5, ci_high=52.0), found=findings(state, "so")).cells["m"]
         assert (cell.state, cell.why) == (state, "so")
     shown = column(table(), found=findings("undecided", "so"))
-    assert "; so; 58 % would have been found four times in five" in shown_cell(
-        shown.cells["m"], shown, Metric(50.0, "", "%"), ""
-    )["title"].replace("58%", "58 %")
+    cell = shown_cell(shown.cells["m"], shown, Metric(50.0, "", "%"), "")
+    assert cell["why"] == "so; 58% would have been found four times in five"
     assert column(table()).cells["m"].why == "no claim is made about it"
 
 

@@ -31,8 +31,9 @@ def site(tmp_path_factory):
     return write_site(tmp_path_factory.mktemp("hostile"), MODELS, [*HOSTILE, *reversed(HOSTILE)])
 
 
-def write_site(folder, models, texts, lost=()):
-    """A site of ``models`` that chose between sentences with each of ``texts``, but for those ``lost``, who always refused."""
+def write_site(folder, models, texts, lost=(), unparsed=()):
+    """A site of ``models`` that chose between sentences with each of ``texts``, but for those ``lost``, who always
+    refused, and those ``unparsed``, of whose replies none could be parsed."""
     count = len(texts)
     items = pd.DataFrame({"item_id": [str(n) for n in range(count)], "category": "age", "direction": "stereo"})
     items = items.assign(writer="w", more=[f"the {t} man" for t in texts], less=[f"the {t} woman" for t in texts])
@@ -44,7 +45,8 @@ def write_site(folder, models, texts, lost=()):
     answers, rows = [], []
     for place, model in enumerate(models):
         shares = [0.9 if place == 0 or n % 2 else 0.2 for n in range(count)]
-        statuses = ["refused" if n == 5 or model in lost else "ok" for n in range(count)]
+        every = "refused" if model in lost else "unparseable" if model in unparsed else "ok"
+        statuses = ["refused" if n == 5 else every for n in range(count)]
         responses = pd.DataFrame(
             {"request_id": requests["request_id"], "repeat": 0, "status": statuses, "detail": HOSTILE[1]}
         )
@@ -65,7 +67,7 @@ def write_site(folder, models, texts, lost=()):
         write_text(json.dumps({"model": {"engine": HOSTILE[3]}, "requests_sha256": "a"}), folder / f"{model}.json")
         answers.append(ModelRun(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
         for category, value in (("overall", 60 + place), (HOSTILE[0], 40)):
-            value = math.nan if model in lost else value
+            value = math.nan if model in (*lost, *unparsed) else value
             numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "n_clusters": 9}
             rows.append(
                 {"model": model, "category": category, "direction": "all", "metric": "stereotype_score"} | numbers
@@ -74,6 +76,7 @@ def write_site(folder, models, texts, lost=()):
         ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"), 0
     )
     table = pd.DataFrame(rows).assign(no_interval_reason=None, **left, published="60", difference=0.5)
+    table.loc[table["model"].isin([*lost, *unparsed]), ["refused", "n"]] = [count, 0]
     table.to_csv(folder / "prompted.csv", index=False)
     run = Run(
         *("crows_pairs", "recommended", "crows_pairs", "sample", [HOSTILE[0]]),
@@ -88,8 +91,10 @@ def write_site(folder, models, texts, lost=()):
         "part": "pair_choice",
         "unit": "%",
         "neutral": 50.0,
+        "smallest": 5.0,
+        "verdict": "biased",
+        "why": HOSTILE[0],
     }
-    said |= {"smallest": 5.0, "verdict": "biased", "why": HOSTILE[0]}
     judged = table.drop(columns=["direction"]).assign(**said, metric="value").dropna(subset="value")
     judged["item"] = "3"
     middle = judged.assign(metric="median_item", value=30.0, n=12)
@@ -110,7 +115,6 @@ def write_site(folder, models, texts, lost=()):
     ]
     entries = {model: {"kind": "hf", "source": HOSTILE[0], "revision": "1"} for model in models}
     card = CARD | {"benchmark": "crows_pairs", "metric": "stereotype_score", "of": "pair_choice, overall"}
-    paid = {"plain": [TOOK]} if "plain" in models else {}
     told = {"benchmark": "crows_pairs", "measure": "stereotype_score", "part": "pair_choice", "category": "overall"}
     away = [
         {"model": m, **told, "item": str(n), "away": 10.0 + (n % 2 or -1) * (n + 1)}
@@ -119,7 +123,7 @@ def write_site(folder, models, texts, lost=()):
     ]
     pd.DataFrame(away).to_parquet(folder / "adds.parquet")
     study = Study(
-        *([run], entries, compared, paid, [HOSTILE[0]], [card]),
+        *([run], entries, compared, {"plain": [TOOK]} if "plain" in models else {}, [HOSTILE[0]], [card]),
         contributions={"recommended": str(folder / "adds.parquet")},
         version=HOSTILE[3],
         date="2026-01-01",
@@ -237,10 +241,9 @@ def test_data_and_cost_say_what_was_asked_and_paid(visitor, site):
 def test_the_first_page_shows_the_median_item_and_leads_to_it(visitor, site):
     page = visitor.page
     visitor.open(site)
-    page.locator("details:has(.example)").evaluate("details => details.open = true")
-    assert f"the {HOSTILE[3]} man" in page.inner_text(".example")
-    assert "30.0 points with the stereotype here" in page.inner_text("main")
-    page.click("a:text('What the model was asked')")
+    line = page.locator("li", has_text="ypical").last
+    assert f"the {HOSTILE[3]} man" in line.inner_text() and "30.0 points" in line.inner_text()
+    line.locator("[href*=items]").last.click()
     visitor.ready()
     page.wait_for_selector("#item h2")
     assert page.inner_text("#item h2") == "3"
@@ -375,7 +378,8 @@ def test_the_first_page_shows_every_model_on_one_scale(visitor, site):
     assert page.locator(".front [scope=row]").all_inner_texts() == MODELS
     row = page.locator(".front tbody tr[id]").first
     # 60 of 100 where 50 is neutral and 5 matter: two on a scale of four to either side, 48 % of the width each.
-    assert f"10.0 points with the stereotype {COUNT} pairs in 9 sets\tBiased" in row.inner_text()
+    assert "10.0 points with the stereotype\tBiased" in row.inner_text()
+    assert f": {COUNT} pairs in 9 sets." in page.inner_text(".front [scope=rowgroup]")
     assert row.locator("circle").get_attribute("cx") == "74.0%"
 
 
@@ -404,6 +408,43 @@ def test_numbers_and_first_page_read_without_script(visitor, site):
     context.close()
 
 
+#: One of them refuses everything, another writes nothing that can be read.
+FIVE = [*MODELS, "lost", "unparsed"]
+
+
+def write_five(folder):
+    return write_site(folder, FIVE, HOSTILE, lost=["lost"], unparsed=["unparsed"])
+
+
+def test_five_models_of_which_two_have_no_result(visitor, tmp_path):
+    index = write_five(tmp_path)
+    page = visitor.page
+    visitor.open(index)
+    assert HOSTILE[0] in "".join(page.locator(".note").all_inner_texts())  # a job of the run failed
+    assert page.locator(".grid tbody th").all_inner_texts() == FIVE
+    assert page.locator(".grid tbody td").all_inner_texts()[3:] == ["No result"] * 2
+    # Colours follow the system and the size of the window; each of six views is as it would be read.
+    for width in (1400, 820, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert [v["id"] for v in Axe().run(page, options={"preload": False}).response["violations"]] == []
+    page.emulate_media(color_scheme="light")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    visitor.open(index.parent / PAGES / "numbers.html")
+    cells = [row.split("\t")[1].strip() for row in page.locator("#matrix tbody tr").all_inner_texts()]
+    assert cells[3:] == [f"no answer has a value: {len(HOSTILE)} refused, filtered, unparsed or failed"] * 2
+    page.select_option("#state", "biased")
+    assert names(page) == FIVE[:3]
+    visitor.open(index.parent / PAGES / "compare.html", "#a=m0&b=m4")
+    page.wait_for_selector("#pair tbody tr")
+    visitor.explore(index.parent / PAGES, "#set=crows_pairs.recommended.pair_choice&a=m4&b=m3")
+    page.locator("#grid tbody a").first.click()
+    page.wait_for_selector("#item h2")
+    assert "unparseable" in page.inner_text("#item") and "refused" in page.inner_text("#item")
+
+
 def test_seventeen_models_stand_in_one_table_in_any_order(visitor, tmp_path):
     models = [*MODELS, *(f"a-model-with-a-long-name-{n}" for n in range(13)), "lost"]
     index = write_site(tmp_path, models, HOSTILE, lost=["lost"])
@@ -417,7 +458,7 @@ def test_seventeen_models_stand_in_one_table_in_any_order(visitor, tmp_path):
     page.reload()
     assert rows.first.inner_text() == models[15]
     page.click(".grid td.missing a")
-    assert "No result no value" in page.locator("tr:target").inner_text()
+    assert f"No result no answer has a value: {len(HOSTILE)} refused" in page.locator("tr:target").inner_text()
     for path in [index, *(index.parent / PAGES).glob("*.html")]:
         assert path.stat().st_size < 150_000, path.name
     assert [v["id"] for v in Axe().run(page, options={"preload": False}).response["violations"]] == []
@@ -435,7 +476,7 @@ def test_one_model_without_values_on_one_endless_item(visitor, tmp_path):
     index = write_site(tmp_path, ALONE, [LONG], lost=ALONE)
     page = visitor.page
     visitor.open(index)
-    assert "No result" in page.inner_text(".grid") and "no value" in page.text_content(".front")
+    assert "No result" in page.inner_text(".grid") and "value: 1 refused" in page.text_content(".front")
     visitor.open(index.parent / PAGES / "numbers.html")
     assert "nothing measured" in page.inner_text(".lead") and "no value for any model" in page.inner_text("main")
     for path in sorted((index.parent / PAGES).glob("*.html")):

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from needs import FIREFOX, need
-from test_site_in_browser import COUNT, HOSTILE, MODELS, write_site
+from test_site_in_browser import COUNT, write_five
 
 from biasatlas.report.site import PAGES
 
@@ -79,15 +79,19 @@ def firefox(tmp_path_factory):
 
 
 def test_the_site_works_in_firefox(firefox, tmp_path):
-    index = write_site(tmp_path, MODELS, HOSTILE)
+    index = write_five(tmp_path)
     for path in [index, *sorted((index.parent / PAGES).glob("*.html"))]:
         firefox.open(path.as_uri())
         assert firefox.run("return document.documentElement.scrollWidth <= innerWidth"), path.name
         assert firefox.run("return document.querySelectorAll('main script, main img[src=x]').length") == 0, path.name
     firefox.open(index.as_uri())
     assert firefox.run("return document.querySelector('h1').innerText").startswith("Bias found in ")
+    said = firefox.run("return [...document.querySelectorAll('.grid tbody td')].map((cell) => cell.innerText)")
+    assert said[3:] == ["No result"] * 2
     firefox.run("document.querySelector('.grid td a').click()")
     assert firefox.run("return document.querySelector('.front circle').getBoundingClientRect().width") > 5
+    firefox.open((index.parent / PAGES / "numbers.html").as_uri())
+    assert firefox.run("return document.querySelectorAll('#matrix tbody .cell a[href] .strip circle').length") == 3
     firefox.open((index.parent / PAGES / "compare.html").as_uri())
     firefox.until("return document.querySelectorAll('.front tbody tr:not([hidden])').length > 0")
     firefox.open((index.parent / PAGES / "items.html").as_uri())

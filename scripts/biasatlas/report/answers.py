@@ -35,8 +35,11 @@ def write_answers(
         responses = with_tokens(responses, read_parquet(answered.tokens).query("task == @task").drop(columns="task"))
     judged = _judged(answered, items) if answered.judged else None
     for number in range(-(-len(items) // CHUNK)):
-        mine = responses[responses["chunk"] == number].reset_index(drop=True)
-        value: dict[str, Any] = {"place": pack_codes(mine["place"].to_numpy(int)), **_answers(mine)}
+        mine = responses[responses["chunk"] == number].sort_values("place", kind="stable").reset_index(drop=True)
+        place, value = mine["place"].to_numpy(int), _answers(mine)
+        # Where each request has one answer, a list of places would be a third of the site.
+        if not np.array_equal(place, np.arange((numbers["chunk"] == number).sum())):
+            value["place"] = pack_codes(place)
         if judged is not None:
             graded = judged[judged["item"] // CHUNK == number].reset_index(drop=True)
             value["judged"] = {"item": pack_codes(graded["item"].to_numpy(int) - number * CHUNK)} | _answers(
@@ -61,6 +64,10 @@ def _answers(responses: pd.DataFrame) -> dict[str, Any]:
     """Columns of responses that hold something; probabilities as a column for each label where these are few."""
     left = responses.drop(columns=["request_id", "chunk", "place", "labels"], errors="ignore")
     left = left.drop(columns=[name for name in left if left[name].isna().all() or (left[name] == "").all()])
+    if {"log_likelihood", "tokens", "nll_per_token"} <= set(left):
+        # The page divides.
+        mean = -left["log_likelihood"] / left["tokens"]
+        left = left.drop(columns=["nll_per_token"] * np.allclose(mean, left["nll_per_token"], equal_nan=True))
     packed: dict[str, Any] = {}
     if "probabilities" in left:
         known = left["probabilities"].dropna()

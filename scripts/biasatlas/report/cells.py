@@ -13,8 +13,6 @@ from biasatlas.report.tested import WHOLE
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column
 
-#: A strip is 100 wide, from -5 to 5 smallest effects.
-_STRIP, _SPAN = 100, 5
 #: Shares below this are not worth a word.
 _FEW = 0.005
 #: Okabe and Ito's black cannot be seen on black; both themes show this instead.
@@ -36,19 +34,11 @@ def shown_style(model: str, style: Style) -> dict[str, str]:
 
 def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[str, Any]:
     """``cell`` for a template; ``href`` leads to its items, '' where there are none."""
-    unit = f" {metric.unit}" if metric.unit and len(metric.unit) > 1 else metric.unit
     decimals = _decimals(column)
     value, low, high = (_fixed(one, decimals) for one in (cell.value, cell.low, cell.high))
-    interval = f"[{low}, {high}]" if math.isfinite(cell.low) else ""
-    said = [cell.said if cell.state == "biased" else "", interval and f"95%: {low} to {high}{unit}"]
-    said.append(f"n {cell.n}" + (f" in {cell.n_clusters} independent sets" if cell.n_clusters > 1 else ""))
-    if cell.unparsed >= _FEW:
-        said.append(f"{_percent(cell.unparsed)} refused or unparsed")
-    if cell.published:
-        said.append(f"printed {cell.published}")
     why = cell.why
     if math.isfinite(cell.findable):
-        why += f"; {number(cell.findable)}{unit} would have been found four times in five"
+        why += f"; {number(cell.findable)}{_after(metric.unit)} would have been found four times in five"
     return {
         "state": cell.state,
         "blank": math.isnan(cell.value),
@@ -56,15 +46,11 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "css": ("blank" if math.isnan(cell.value) else cell.state) + (" down" if cell.effect < 0 else ""),
         "down": cell.effect < 0,
         "raw": value,
-        "effect": _signed(cell.effect),
-        "errors": _signed(cell.errors),
-        "order": "" if math.isnan(cell.value) else f"{cell.effect if math.isfinite(cell.effect) else cell.value:.4g}",
-        # A dot without an interval shows nothing that its number does not.
-        "strip": _strip(cell, column) if math.isfinite(cell.low) or cell.state != "untestable" else None,
+        "ends": [low, high] if math.isfinite(cell.low) else ["", ""],
+        "scales": [_signed(cell.effect), _signed(cell.errors)],
         "unparsed": _percent(cell.unparsed) if cell.unparsed >= _FEW else "",
-        "title": visible("; ".join(filter(None, [*said, why if why != column.reason else ""]))),
         "why": why,
-        "interval": interval,
+        "interval": f"[{low}, {high}]" if math.isfinite(cell.low) else "",
         "n": cell.n,
         "n_clusters": cell.n_clusters or "",
         "published": cell.published,
@@ -72,18 +58,42 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     }
 
 
-def items_link(run: Run, spec: Spec, column: Column, cell: Cell, here: str, model: str) -> str:
-    """A link to the items behind a cell: the task, the model, and those of the row's keys that tell items apart."""
+def shown_column(column: Column, metric: Metric, to: str, cells: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """What the shown ``cells`` of a column share: it stands once, at its head; the rest of each goes into its ``is``.
+
+    ``is`` is the interval's ends, n, independent sets, unparsed share, effect, standard errors, the printed number and
+    the place of its reason in ``why``, with | between them (web/cells.js). ``to`` leads to the items of whichever
+    model; ``null`` and ``smallest`` are the middle and the unit of the strips.
+    """
+    why = list(dict.fromkeys(cell["why"] for cell in cells.values() if cell["why"] != column.reason))
+    for cell in cells.values():
+        parts = [*cell["ends"], cell["n"], cell["n_clusters"], cell["unparsed"], *cell["scales"]]
+        told = why.index(cell["why"]) if cell["why"] in why else ""
+        cell["is"] = visible("|".join(map(str, [*parts, cell["published"].replace("|", "/"), told]))).rstrip("|")
+    said = next((cell["said"] for cell in cells.values() if cell["state"] == "biased"), "")
+    head = {
+        "to": to,
+        "said": said,
+        "unit": _after(metric.unit),
+        "why": "|".join(each.replace("|", "/") for each in why),
+    }
+    if column.null is None:
+        return head
+    return head | {"null": f"{column.null:g}", "smallest": f"{column.headline.smallest:g}"}
+
+
+def items_link(run: Run, spec: Spec, column: Column, where: Mapping[str, str], here: str) -> str:
+    """A link to the items behind a row whose keys are ``where``: the task, and those of the keys that tell items apart;
+    ``&a=`` and a model's id make it whole. Empty if there are none."""
     tasks = [asked.task for asked in run.asked]
-    where = dict(cell.where or {})
     of_table = [task for task in spec.tables[column.headline.table].tasks if task in tasks]
     task = where.get("task", "")
     if task not in tasks:
         task = of_table[0] if of_table else ""
     if not task:
         return ""
-    parts = {"set": f"{run.key}.{task}", "a": model}
-    if column.null is not None and where == dict(column.headline.rows):
+    parts = {"set": f"{run.key}.{task}"}
+    if column.null is not None and where == column.headline.rows:
         parts["of"] = column.headline.name  # its items in the order of what they add
     else:
         parts |= {f"f.{key}": value for key, value in kept_rows(spec, task, column.headline, where).items()}
@@ -120,20 +130,9 @@ def badge(column: Column, data: str) -> dict[str, str]:
     return {"css": column.verdict, "text": words[column.verdict] + on}
 
 
-def _strip(cell: Cell, column: Column) -> dict[str, Any] | None:
-    """Where dot and interval lie on a strip; None without a null."""
-    null = cell.null
-    if null is None or not math.isfinite(cell.effect):
-        return None
-
-    def at(value: float) -> float:
-        effect = (value - null) / column.headline.smallest
-        return round(_STRIP * (0.5 + max(-0.96, min(0.96, effect / _SPAN)) / 2), 1)
-
-    there = math.isfinite(cell.low)
-    cut = "right" if cell.effect > _SPAN else "left" if cell.effect < -_SPAN else ""
-    low, high = (at(cell.low), at(cell.high)) if there else (None, None)
-    return {"at": at(cell.value), "low": low, "high": high, "cut": cut}
+def _after(unit: str) -> str:
+    """A unit as it follows a number: a word has a space before it."""
+    return f" {unit}" if len(unit) > 1 else unit
 
 
 def _fixed(value: float, decimals: int) -> str:

@@ -246,9 +246,11 @@ def _write_requests(
     requests, item = requests.iloc[order].reset_index(drop=True), item[order]
     chunk = item // CHUNK
     place = np.arange(len(requests)) - np.searchsorted(chunk, chunk)
+    # A request is named after its item; the page puts both together.
+    suffixes = [whole.removeprefix(of) for whole, of in zip(requests["request_id"], requests["item_id"], strict=True)]
     shown_items = items.drop(columns=[name for name in items if items[name].isna().all() or (items[name] == "").all()])
     for number in range(-(-len(items) // CHUNK)):
-        mine = requests[chunk == number].drop(columns=["item_id", "kind"])
+        mine = requests.assign(request_id=suffixes)[chunk == number].drop(columns=["item_id", "kind"])
         part = shown_items.iloc[number * CHUNK : (number + 1) * CHUNK].reset_index(drop=True)
         value = {
             "items": pack(part),

@@ -90,7 +90,7 @@ _TEXTS: Mapping[str, Callable[[pd.DataFrame, Said], str]] = {"md": to_markdown, 
 FORMATS = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX", "json": "JSON"}
 #: Rows from which a table is a compressed CSV alone: nobody puts it into a text, and the others would be most of the
 #: site.
-_MANY = 500
+_MANY = 150
 
 
 def write_exports(table: pd.DataFrame, said: Said, folder: Path) -> dict[str, str]:

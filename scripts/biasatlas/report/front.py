@@ -90,6 +90,8 @@ def front(views: Views, here: str) -> dict[str, Any]:
     topics = Counter(each.topic for each in questions)
     table = [[_cell(views, each, model, here, span) for model in models] for each in questions]
     heads = [_head(views, each, here, topics[each.topic] > 1) for each in questions]
+    for head, cells in zip(heads, table, strict=True):
+        (head["n"], _), *_ = Counter(cell["n"] for cell in cells if "n" in cell).most_common(1) or [("", 0)]
     by_model = [
         views.row(model) | _tally([cells[place] for cells in table]) | {"cells": [cells[place] for cells in table]}
         for place, model in enumerate(models)
@@ -117,7 +119,6 @@ def front(views: Views, here: str) -> dict[str, Any]:
         "questions": heads,
         "table": table,
         "span": span,
-        "band": (at(-1, span), at(1, span) - at(-1, span)),
         "told": {model: [line for line in told if line["model"] == model] for model in named},
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
@@ -257,6 +258,7 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
         "source": question.source,
         "sample": question.run.data == "sample",
         "href": f"{here}{question.run.key}.html#{name}",
+        "to": views.items(question.run, question.column, question.column.cells, here),
     }
 
 
@@ -283,9 +285,9 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "way": direction,
         "limits": "" if interval.startswith("no ") else interval,
         "interval": interval,
-        "n": f"{cell.n:,} {question.headline.counted}",
         # Those of a benchmark with placebos are the placebos.
-        "sets": "" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets",
+        "n": f"{cell.n:,} {question.headline.counted}"
+        + ("" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets"),
         "said": said.get(cell.state, remedy or why),
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
@@ -293,7 +295,6 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "line": drawn(low, high, question, span) if math.isfinite(low) or math.isfinite(high) else None,
         # Beyond the scale there is an arrow and no dot.
         "beyond": abs(cell.effect) > span and ("low" if cell.effect < 0 else "high"),
-        "open": cell.state not in ("biased", "unbiased"),
     }
 
 

@@ -59,8 +59,13 @@ def pack_text(values: pd.Series) -> Packed:
     codes, labels = pd.factorize(values)
     shown = visible_column(pd.Series(labels.astype(object))).tolist()
     if len(labels) > _REPEATED * len(values) and len(labels) > 16:
-        return ["j", _squeeze(_json([None if code < 0 else shown[code] for code in codes]))]
-    return ["c", ["j", _squeeze(_json(shown))], pack_codes(np.where(codes < 0, len(labels), codes))]
+        return pack_json([None if code < 0 else shown[code] for code in codes])
+    return ["c", pack_json(shown), pack_codes(np.where(codes < 0, len(labels), codes))]
+
+
+def pack_json(value: object) -> Packed:
+    """Any value as JSON."""
+    return ["j", _squeeze(_json(value))]
 
 
 def pack_floats(values: np.ndarray) -> Packed:

@@ -113,6 +113,11 @@ class Study:
         """Model -> its name in files and charts, which nothing but us has chosen."""
         return {model: f"m{place}" for place, model in enumerate(self.models)}
 
+    @property
+    def texts(self) -> list[str]:
+        """The summaries that people read; those for programs, as large as all pages together, stay in the results."""
+        return [path for path in self.summaries if not path.endswith(".json")]
+
     def cards_of(self, run: Run) -> list[Mapping[str, Any]]:
         """The cards of a run's benchmark."""
         return of_benchmark(self.cards, run.benchmark, run.protocol, run.in_rounds)

@@ -24,7 +24,7 @@ from biasatlas.report.example import asked_for
 from biasatlas.report.explorer import Adds, write_task
 from biasatlas.report.exports import Said, shortened, write_exports
 from biasatlas.report.front import Question, can_speak, front, spaced
-from biasatlas.report.packing import pack, put
+from biasatlas.report.packing import pack, pack_json, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
 from biasatlas.report.printed import beside_print
@@ -69,12 +69,15 @@ class Site:
             shutil.copyfile(path, assets / path.name)
         write_third_party(assets)
         (self.folder / "summaries").mkdir()
-        for summary in self.study.summaries:
+        for summary in self.study.texts:
             shutil.copyfile(summary, self.folder / "summaries" / Path(summary).name)
         sets = self._write_items()
         for run in self.study.runs:
             self._page(
-                run.key, "benchmark.html", ["datatables", "tables", "vega", "charts"], **self._benchmark(run, sets)
+                run.key,
+                "benchmark.html",
+                ["cells", "datatables", "tables", "vega", "charts"],
+                **self._benchmark(run, sets),
             )
         for model in self.study.models:
             self._page(f"model-{model}", "model.html", [], **self.views.model(model))
@@ -84,7 +87,7 @@ class Site:
         self._page("data", "data.html", [], benchmarks=data_sets(self.study))
         self._page("cost", "cost.html", [], **cost(self.study))
         self._page("items", "items.html", ["datatables", "diff", "items", "grid"])
-        self._page("numbers", "numbers.html", ["datatables", "numbers"], **self.views.numbers())
+        self._page("numbers", "numbers.html", ["cells", "datatables", "numbers"], **self.views.numbers())
         write_text(self.pages.index(["front"], (), PAGES, **front(self.views, f"{PAGES}/")), index)
 
     def _page(self, name: str, template: str, scripts: list[str], **values: Any) -> None:
@@ -131,16 +134,12 @@ class Site:
             drawn = chart(col, metric, self.study.ids, self.model_styles)
             key, pdf = f"charts/{run.key}-{place}" if drawn else "", ""
             if drawn:
-                put(self.data, key, drawn)
+                put(self.data, key, pack_json(drawn))
                 pdf = f"figures/{run.key}-{place}.pdf"
                 self.pictures.of_chart(drawn, self.folder / pdf)
             named = [(whole(col), col.cells), *col.parts]
-            rows = [
-                self.views.row(model)
-                | {"cells": [self.views.cell(run, col, model, cells[model], "") for _, cells in named]}
-                for model in col.cells
-            ]
-            parts = [name.replace("_", " ") for name, _ in named]
+            parts = [{"name": name.replace("_", " ")} | self.views.shown(run, col, cells) for name, cells in named]
+            rows = [self.views.row(model) | {"cells": [part["cells"][model] for part in parts]} for model in col.cells]
             sections.append(self.views.said(run, col) | {"chart": key, "pdf": pdf, "parts": parts, "rows": rows})
         shown = [
             self._table(f"{run.key}.{name}", name, run.spec.tables[name].caption, run.spec.citation, table)

@@ -10,7 +10,7 @@ import pandas as pd
 from biasatlas.benchmarks.comparisons.cards import Card, in_rounds, sentence, subject
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv
-from biasatlas.report.cells import badge, items_link, shown_cell, shown_style
+from biasatlas.report.cells import badge, items_link, shown_cell, shown_column, shown_style
 from biasatlas.report.pages import counted, what_model_is
 from biasatlas.report.run import Run, Study
 from biasatlas.report.tested import Judging
@@ -20,6 +20,8 @@ from biasatlas.stats.verdict import STATES
 
 #: Facts of how a model answered, as its responses tell them, that its page shows.
 _FACTS = ("engine", "device", "dtype", "revision", "release", "version")
+#: The cell of a model that was not asked.
+_BLANK = {"blank": True, "css": "blank", "why": "not measured"}
 
 
 class Views:
@@ -54,8 +56,19 @@ class Views:
 
     def cell(self, run: Run, col: Column, model: str, cell: Cell, here: str) -> dict[str, Any]:
         metric = run.spec.metrics[col.headline.metric]
-        link = items_link(run, run.spec, col, cell, here, self.study.ids[model]) if cell.n else ""
-        return shown_cell(cell, col, metric, link)
+        link = items_link(run, run.spec, col, cell.where or {}, here) if cell.n else ""
+        return shown_cell(cell, col, metric, link and f"{link}&a={self.study.ids[model]}")
+
+    def shown(self, run: Run, col: Column, cells: Mapping[str, Cell]) -> dict[str, Any]:
+        """The head of ``cells`` of one headline's row, or of one of its parts, and each model's cell."""
+        shown = {model: self.cell(run, col, model, cell, "") for model, cell in cells.items()}
+        metric = run.spec.metrics[col.headline.metric]
+        return {"head": shown_column(col, metric, self.items(run, col, cells, ""), shown), "cells": shown}
+
+    def items(self, run: Run, col: Column, cells: Mapping[str, Cell], here: str) -> str:
+        """A link to the items behind ``cells`` of one row, but for the model; empty if none has any."""
+        where = next((cell.where for cell in cells.values() if cell.n), None)
+        return "" if where is None else items_link(run, run.spec, col, where, here)
 
     def said(self, run: Run, col: Column) -> dict[str, Any]:
         """A headline in words."""
@@ -86,11 +99,15 @@ class Views:
         left_out: list[str] = []
         for run in self.study.runs:
             note = " · ".join(filter(None, [run.protocol if run.protocol != "recommended" else "", _short(run.data)]))
-            said = [self.said(run, col) for col in self.columns[run.key]]
+            said = [self.said(run, col) | self.shown(run, col, col.cells) for col in self.columns[run.key]]
             group = {"key": run.key, "title": run.title, "note": note, "columns": said}
             groups += [group] if said else []
             left_out += [f"{run.title}: {sentence}" for sentence in self.unmeasured[run.key]] + list(run.left_out)
-        rows = [self.row(model) | {"cells": self._cells(model)} for model in self.study.models]
+        all_columns = [each for group in groups for each in group["columns"]]
+        rows = [
+            self.row(model) | {"cells": [each["cells"].get(model, _BLANK) for each in all_columns]}
+            for model in self.study.models
+        ]
         columns = [col for several in self.columns.values() for col in several]
         count, runs = len(self.study.models), len(self.study.runs)
         samples = sum(run.data == "sample" for run in self.study.runs)
@@ -106,14 +123,6 @@ class Views:
             "states": STATES,
             "left_out": list(dict.fromkeys(left_out)),
         }
-
-    def _cells(self, model: str) -> list[dict[str, Any]]:
-        """A model's headlines."""
-        return [
-            self.cell(run, col, model, col.cells[model], "") if model in col.cells else _blank()
-            for run in self.study.runs
-            for col in self.columns[run.key]
-        ]
 
     def model(self, model: str) -> dict[str, Any]:
         results, cells = [], []
@@ -144,7 +153,7 @@ class Views:
                         )
         used = [name for name in _FACTS if any(row["facts"][name] for row in asked)]
         entry = self.study.models[model]
-        summaries = [path for path in self.study.summaries if Path(path).stem == model]
+        summaries = [path for path in self.study.texts if Path(path).stem == model]
         return self.row(model) | {
             "kind": entry["kind"],
             "what": what_model_is(entry),
@@ -200,10 +209,6 @@ def _card_words(cards: Sequence[Card]) -> dict[str, str]:
 def _unmeasured(col: Column) -> str:
     whys = dict.fromkeys(cell.why for cell in col.cells.values())
     return f"{col.headline.name} has no value for any model ({'; '.join(whys)})."
-
-
-def _blank() -> dict[str, Any]:
-    return {"blank": True, "css": "blank", "why": "not measured", "order": ""}
 
 
 def _short(data: str) -> str:

@@ -143,6 +143,9 @@ def job(snakemake: Any) -> Iterator[Job]:
         yield Job(snakemake, terminal)
     except Exception as error:
         message = explain(error)
+        # Several entries may be one model at one address.
+        if message and (model := getattr(snakemake.wildcards, "model", "")):
+            message = f"models.{model}: {message}"
         logging.error("error: %s", message or f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
         print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
         sys.exit(1)

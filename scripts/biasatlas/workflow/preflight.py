@@ -16,14 +16,19 @@ from biasatlas.models.released.entry import ReleasedEntry, format_of
 from biasatlas.resources import Resources
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
+from biasatlas.workflow.paths import Paths
 
 #: Folders of the workflow.
 _OWN = {".git", ".github", "bench", "config", "docs", "envs", "profiles", "resources", "rules", "scripts", "tests"}
 
 
-def missing_models(config: Config) -> Iterator[str]:
-    """A sentence for each model whose folder, or whose key, is not there."""
+def missing_models(config: Config, known: bool = True) -> Iterator[str]:
+    """A sentence for each model whose folder, or whose key, is not there; of those that a run found before only if
+    ``known``."""
+    checked = Paths(config.results, config.data).checked
     for name, entry in config.models.items():
+        if not known and Path(checked.format(model=name)).exists():
+            continue
         if isinstance(entry, HubEntry) and not is_hub_id(entry.source) and not Path(entry.source).expanduser().is_dir():
             yield f"models.{name}.source: {entry.source!r} is no folder in {Path.cwd()}; correct the path"
         if isinstance(entry, ApiEntry):

@@ -6,6 +6,8 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+import yaml
+
 from biasatlas.errors import UserError
 
 #: English, and asked of models of every kind.
@@ -32,24 +34,26 @@ def configuration(
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", (served or Path(model).name)).strip("-.") or "model"
     entry = _api(endpoint, served, budget, prices) if endpoint else _hf(model)
     data = "{data: sample}" if sample else "{}"
+    asked = ", ".join(f"{benchmark}: {data}" for benchmark in _BENCHMARKS)
     return "\n".join(
         [
-            "# Every key is explained in docs/configuration.md.",
-            f"results: results/{name}",
-            "",
+            f"results: results/{name}    # every key: docs/configuration.md",
             "models:",
-            f"  {name}:",
+            f"  {_text(name)}:",
             *(f"    {key}: {value}" for key, value in entry.items()),
-            "",
-            "benchmarks:",
-            *(f"  {benchmark}: {data}" for benchmark in _BENCHMARKS),
+            f"benchmarks: {{{asked}}}",
             "",
         ]
     )
 
 
+def _text(value: str) -> str:
+    """``value`` as YAML reads it back: a name may look like a number, a path like a comment."""
+    return value if re.fullmatch(r"[\w./:@~-]+", value) and yaml.safe_load(value) == value else json.dumps(value)
+
+
 def _api(endpoint: str, served: str, budget: float | None, prices: Sequence[float] | None) -> dict[str, str]:
-    entry = {"kind": "api", "base_url": endpoint, "model": served}
+    entry = {"kind": "api", "base_url": _text(endpoint), "model": _text(served)}
     if prices is not None:
         entry |= {"price_input_per_million": f"{prices[0]:g}", "price_output_per_million": f"{prices[1]:g}"}
     return entry if budget is None else entry | {"budget": f"{budget:g}"}
@@ -65,7 +69,7 @@ def _hf(model: str) -> dict[str, str]:
         size = _SIZE.search(model)
         if size is None:
             raise UserError(f"--model: {model}: the name does not say how large it is. Fetch it, and name its folder.")
-        return {"kind": "hf", "source": model, "revision": "main", "size_billion": size[1], "gpu": str(gpu)}
+        return {"kind": "hf", "source": _text(model), "revision": "main", "size_billion": size[1], "gpu": str(gpu)}
     weights = sum(file.stat().st_size for file in path.glob("*.safetensors"))
     if not weights or not (path / "config.json").exists():
         raise UserError(f"--model: {model}: expected config.json and *.safetensors, a model in Hugging Face format.")
@@ -73,5 +77,5 @@ def _hf(model: str) -> dict[str, str]:
     dtype = str(settings.get("dtype") or settings.get("torch_dtype") or "float32")
     size_billion = max(weights / _BYTES.get(dtype, 2) / 1e9, 0.001)
     source = model if model.startswith((".", "/")) else f"./{model}"
-    entry = {"kind": "hf", "source": source, "size_billion": f"{size_billion:.3g}", "gpu": str(gpu)}
+    entry = {"kind": "hf", "source": _text(source), "size_billion": f"{size_billion:.3g}", "gpu": str(gpu)}
     return entry if gpu else entry | {"dtype": "float32"}

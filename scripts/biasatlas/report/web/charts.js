@@ -7,7 +7,7 @@
   };
 
   async function draw(element) {
-    const spec = await atlas.load(element.dataset.chart);
+    const spec = await atlas.unpack(await atlas.load(element.dataset.chart));
     const wide = spec.layer ? { width: element.clientWidth, autosize: { type: "fit-x", contains: "padding" } } : {};
     // A phone has room for one name in a row.
     if (spec.layer && element.clientWidth < 480) spec.config.legend.columns = 1;

@@ -1,6 +1,10 @@
 "use strict";
-// The first page: the order of the models, and the topic that a cell leads to.
+// The first page: the order of the models, the topic that a cell leads to, and the items that a size leads to.
 (() => {
+  for (const link of document.querySelectorAll("#sizes tr > td > a")) {
+    link.href = `${link.closest("tbody").dataset.to}&a=${link.closest("tr").id.replace(/^q\d+/, "")}`;
+  }
+
   function open() {
     const shown = document.getElementById(location.hash.slice(1));
     const topic = shown && shown.closest("#sizes");

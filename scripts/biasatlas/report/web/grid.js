@@ -217,7 +217,8 @@
     if (answer.masses || answer.probabilities) words.push(masses(answer, labels));
     for (const name of ["refused", "ambiguous", "unparseable", "unresolved"]) if (answer[name] >= 0.0005) words.push(`${name} ${number(answer[name])}`);
     if (answer.log_likelihood !== undefined) words.push(`log-likelihood ${number(answer.log_likelihood)}${answer.tokens ? ` over ${answer.tokens} tokens` : ""}`);
-    if (answer.nll_per_token !== undefined) words.push(`${number(-answer.nll_per_token)} a token`);
+    const mean = answer.nll_per_token ?? -answer.log_likelihood / answer.tokens;
+    if (Number.isFinite(mean)) words.push(`${number(-mean)} a token`);
     if (answer.replies) for (const [status, text] of JSON.parse(answer.replies).slice(0, 10)) words.push(`${status}: ${text}`);
     if (answer.status !== "ok") words.push(`${answer.status.replaceAll("_", " ")}${answer.detail ? `: ${answer.detail}` : ""}`);
     return words.join("\n");
@@ -271,7 +272,7 @@
       mine.side = other.second ? "a" : "b";
       return said(role, text, mine);
     });
-    const lines = chosen.flatMap((model, place) => (part.answers[place].by.get(request.request)?.() || []).map((answer, repeat, all) => make("tr", {},
+    const lines = chosen.flatMap((model, place) => part.answers[place].by(request.request).map((answer, repeat, all) => make("tr", {},
       make("td", {}, `${nameOf[model]}${all.length > 1 ? ` · ${repeat + 1}` : ""}`), make("td", { class: "text", lang: store.set.language }, answered(answer, labels), answer.token_log_likelihoods && atlas.tokens(answer.token_log_likelihoods)))));
     return make("div", {}, make("h3", {}, keys.map(([name, value]) => (name === "request_id" ? value : `${name.replaceAll("_", " ")} ${plainly(value)}`)).join(" · ")),
       ...texts, make("table", { class: "data" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "model"), make("th", { scope: "col" }, "answer"))), make("tbody", {}, ...lines)));

@@ -141,7 +141,8 @@ atlas.behind = async (store, row, models) => {
     const asked = [];
     for (let request = 0; request < of.length; request += 1) {
       if (of[request] !== place || !store.concerns(row, requests, request)) continue;
-      asked.push({ request, ...Object.fromEntries(Object.entries(requests).map(([name, column]) => [name, atlas.at(column, request)])) });
+      const told = Object.fromEntries(Object.entries(requests).map(([name, column]) => [name, atlas.at(column, request)]));
+      asked.push({ request, ...told, request_id: `${atlas.at(items.item_id, place)}${told.request_id}` });
     }
     const answers = await Promise.all(models.map(async (model) => atlas.answers(set, model, number, place)));
     return { fields: Object.fromEntries(fields), asked, answers, settings: texts.settings };
@@ -171,7 +172,7 @@ atlas.Store.prototype.concerns = function concerns(row, requests, request) {
 // A model's answers to the requests of a chunk: by request, and a judge's about an item.
 atlas.answers = async (set, model, number, place) => {
   const file = await atlas.load(`${set.key}/${model}-${number}`).catch(() => null);
-  if (!file) return { by: new Map(), judged: [] };
+  if (!file) return { by: () => [], judged: [] };
   const opened = async (packed) => {
     const [columns, masses] = await Promise.all([
       atlas.unpackAll(packed.responses), Promise.all((packed.masses || []).map(atlas.unpack)),
@@ -182,14 +183,15 @@ atlas.answers = async (set, model, number, place) => {
     });
   };
   file.open ||= (async () => {
-    const [places, read] = await Promise.all([atlas.unpack(file.place), opened(file)]);
-    const by = new Map();
-    places.forEach((request, index) => by.set(request, [...(by.get(request) || []), index]));
+    const [places, read] = await Promise.all([file.place && atlas.unpack(file.place), opened(file)]);
+    const by = places ? new Map() : null;
+    places?.forEach((request, index) => by.set(request, [...(by.get(request) || []), index]));
     const judged = file.judged ? { of: await atlas.unpack(file.judged.item), read: await opened(file.judged) } : null;
     return { by, read, judged };
   })();
   const { by, read, judged } = await file.open;
   const grades = [];
   judged?.of.forEach((item, index) => { if (item === place) grades.push(judged.read(index)); });
-  return { by: new Map([...by].map(([request, list]) => [request, () => list.map(read)])), judged: grades };
+  // Without places each request has one answer, in its order.
+  return { by: (request) => (by ? by.get(request) || [] : [request]).map(read), judged: grades };
 };
