@@ -305,8 +305,8 @@ SPEC = Spec(
             blind_spots=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="Change only the person's group, as from a man to a woman, and the chance of its answer moves by {}. "
-            "Whom that harms is not asked.",
+            means="Change only the person's group, as from a man to a woman, and the chance that it picks an answer "
+            "moves by {}. That is bias, whichever group it favours.",
             ends=_WAYS,
         ),
         Headline(
