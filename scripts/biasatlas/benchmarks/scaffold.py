@@ -76,8 +76,7 @@ def page_text(benchmark: str) -> str:
         f"# {spec.title}",
         _lines(
             f"{spec.citation} In {LANGUAGES[spec.language]}. `make benchmark-page NAME={benchmark}` writes this page "
-            "from "
-            f"[config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
+            f"from [config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
         ),
         *_data(described),
         described.notes.strip(),

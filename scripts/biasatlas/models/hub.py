@@ -28,8 +28,7 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
         if revision and is_hub_id(source):
             raise UserError(
                 f"{source}: a folder of this name is in {Path.cwd()}, so this may mean the folder or the hub's "
-                "revision "
-                f"{revision}: write ./{source} without a revision, or move the folder."
+                f"revision {revision}: write ./{source} without a revision, or move the folder."
             )
         return folder
     if source.startswith((".", "/", "~")) or source.count("/") != 1:

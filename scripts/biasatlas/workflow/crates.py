@@ -31,7 +31,10 @@ _PROFILES = (
 _CONTEXT = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "http://schema.org/sha256"}]
 _SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 _NOT_STATED = "The run states no licence of its results; those of the data are with each data set."
-#: What Croissant 1.0 writes at the head of every file.
+#: What Croissant 1.0 writes at the head of every file, and which of its terms are its own.
+_OWN_TERMS = """citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes
+isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator
+source subField transform"""
 _VOCABULARY: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -43,24 +46,7 @@ _VOCABULARY: dict[str, Any] = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    **{
-        name: f"cr:{name}"
-        for name in (
-            *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet"),
-            *("format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
-            *(
-                "references",
-                "regex",
-                "repeated",
-                "replace",
-                "samplingRate",
-                "separator",
-                "source",
-                "subField",
-                "transform",
-            ),
-        )
-    },
+    **{name: f"cr:{name}" for name in _OWN_TERMS.split()},
 }
 #: Kind of a column -> its type in Croissant.
 _TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolean"}

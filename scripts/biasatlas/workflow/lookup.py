@@ -8,20 +8,15 @@ from typing import Any
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.report.replication import computing, part_name
-from biasatlas.sources import load_sources
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import cross_benchmark, selection, simulation
 from biasatlas.workflow.filetree import File, files
 from biasatlas.workflow.steps import Steps
-from biasatlas.workflow.targets import Answers, Targets, files_behind
+from biasatlas.workflow.targets import Answers, files_behind
 
 
 class Lookup(Steps):
     """What a benchmark's rules ask the configuration."""
-
-    def __init__(self, targets: Targets, unchanged: Callable, local: Callable, source: Callable):
-        super().__init__(targets, unchanged, local, source)
-        self.sources = load_sources()
 
     # Raw data, items, requests.
 
@@ -63,7 +58,8 @@ class Lookup(Steps):
 
     def read_options(self, wildcards: Any) -> dict[str, Any]:
         """Param: the keys of a run that the parser of a benchmark's data takes by name."""
-        return selection.read_options(self.config, wildcards.benchmark)
+        run = self.config.benchmarks[wildcards.benchmark]
+        return {key: getattr(run, key) for key in self.config.spec(wildcards.benchmark).reads}
 
     def orders(self, wildcards: Any) -> str | list[str]:
         """Input: what a judge says of the order of each item's parts, where it is asked before requests are built."""
@@ -312,7 +308,11 @@ class Lookup(Steps):
 
     def seeds(self) -> list[list[str]]:
         """Param: groups of models that differ by their seed alone."""
-        return cross_benchmark.seeds(self.config)
+        groups: dict[str, list[str]] = {}
+        for name, entry in self.config.models.items():
+            if hasattr(entry, "seed"):
+                groups.setdefault(entry.model_dump_json(exclude={"seed", "published_as"}), []).append(name)
+        return [names for names in groups.values() if len(names) > 1]
 
     def findings(self) -> dict[str, File]:
         """Tree: the table of all tests under each protocol with evidence."""
@@ -377,7 +377,15 @@ class Lookup(Steps):
 
     def study(self, wildcards: Any) -> dict[str, Any]:
         """Param: the part of a study that decides its experiments."""
-        return simulation.study_values(self.config, wildcards.study, wildcards.setting)
+        study, setting = simulation.studies(self.config)[wildcards.study], wildcards.setting
+        nuisance = study.nuisance(setting)
+        return study.model_dump(include={"tasks", "categories", "headlines", "every", "one_prompt", "most"}) | {
+            "base": study.base,
+            "dose": study.dose(setting),
+            "own": study.nuisances.get(setting, {}),
+            "nuisance": nuisance.source() if nuisance else "",
+            "options": fields_affecting(self.config.options(study.benchmark, study.protocol), "tables"),
+        }
 
     def categories_of(self, requests: Callable) -> Callable:
         """Param of: categories of each task of a tree of requests."""

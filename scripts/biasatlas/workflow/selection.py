@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from biasatlas.benchmarks.contract import OUTCOMES, Need, Table
 from biasatlas.benchmarks.dbb.construct import DATASET
@@ -206,11 +206,6 @@ def user_file_names(config: Config, benchmark: str) -> list[str]:
     return list(DATASET) if made else names_in(folder)
 
 
-def read_options(config: Config, benchmark: str) -> dict[str, Any]:
-    """The keys of the run of ``benchmark`` that its parser takes by name."""
-    return {key: getattr(config.benchmarks[benchmark], key) for key in config.spec(benchmark).reads}
-
-
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Tables of ``benchmark`` that read the scores of at least one measured model, or a file or source that is there.
 
@@ -281,34 +276,3 @@ def replicable_tables(config: Config) -> list[tuple[str, str]]:
         if not declared.file
         and (not declared.tasks or (name in released and (declared.published or table in drawn[name])))
     ]
-
-
-class Paid(NamedTuple):
-    """Answers that an endpoint was paid for: ``payer`` is the model that gave them, ``role`` as what."""
-
-    payer: str
-    role: str
-    model: str
-    benchmark: str
-    protocol: str
-    task: str
-
-
-def paid_answers(config: Config) -> list[Paid]:
-    """Every file's part that an endpoint answered, as the model under test or as a judge."""
-    paid = []
-    for benchmark, protocol in runs(config) + framed_runs(config):
-        judge = config.benchmarks[benchmark].judge or ""
-        for model in models(config, benchmark, protocol):
-            for task in tasks(config, benchmark, model, protocol):
-                payers = [(model, "responses")]
-                if config.spec(benchmark).tasks[task].judged:
-                    payers.append((judge, "judgements"))
-                if is_ordered(config, benchmark, protocol, task):
-                    payers.append((judge, "orders"))
-                paid += [
-                    Paid(payer, role, model, benchmark, protocol, task)
-                    for payer, role in payers
-                    if KINDS[config.models[payer].kind].calls_api
-                ]
-    return paid

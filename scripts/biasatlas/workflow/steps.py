@@ -9,6 +9,7 @@ from biasatlas.benchmarks.comparisons.cards import card_file, made_from
 from biasatlas.benchmarks.contract import ReadingStep
 from biasatlas.benchmarks.registry import resource_names
 from biasatlas.resources import names as shipped_names
+from biasatlas.sources import load_sources
 from biasatlas.stages import Stage, fields_affecting
 from biasatlas.workflow import selection, simulation
 from biasatlas.workflow.filetree import File, files, places
@@ -52,7 +53,7 @@ class Steps:
 
     def __init__(self, targets: Targets, unchanged: Callable, local: Callable, source: Callable):
         self.targets, self.unchanged, self.local, self.source = targets, unchanged, local, source
-        self.config, self.paths = targets.config, targets.paths
+        self.config, self.paths, self.sources = targets.config, targets.paths, load_sources()
         # While a run is planned no shipped file changes, and many jobs ask for the same.
         self._named = cache(resource_names)
         self._digest = cache(digest_of)

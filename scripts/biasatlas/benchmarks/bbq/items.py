@@ -131,9 +131,8 @@ def _check_targets(path: Path, items: pd.DataFrame) -> None:
         first = wrong.iloc[0]
         raise UserError(
             f"{path}: target_loc names another person than the stereotyped_groups of the item in {len(wrong)} of "
-            f"{len(told)} "
-            f"items, first {first['item_id']}: {first[first['target']]!r}, expected {first[first['witness']]!r}. "
-            f"{of_other}"
+            f"{len(told)} items, first {first['item_id']}: {first[first['target']]!r}, expected "
+            f"{first[first['witness']]!r}. {of_other}"
         )
 
 

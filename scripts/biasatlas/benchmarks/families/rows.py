@@ -102,9 +102,8 @@ def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
         if gone.sum() > drop.count:
             raise UserError(
                 f"{description.title}: drop: {gone.sum()} rows have {drop.column} {drop.equals!r}, the description "
-                "says "
-                f"{drop.count}, first {raw.loc[gone, WHERE].iloc[0]}. The data are of another version: look at them, "
-                "and correct `count`."
+                f"says {drop.count}, first {raw.loc[gone, WHERE].iloc[0]}. The data are of another version: look at "
+                "them, and correct `count`."
             )
         if gone.any():
             logging.info(

@@ -107,8 +107,7 @@ def check_items(step: Step) -> list[str]:
     if len(joined):
         remarks.append(
             f"{joined.iloc[0]}: its words are joined by 、 and count as one (instances of this kind: {len(joined)}). "
-            "If they "
-            f"are several, separate them by {_SEPARATOR!r}"
+            f"If they are several, separate them by {_SEPARATOR!r}"
         )
     for category in _wanted(step):
         count = int(counts.get(category, 0))

@@ -342,8 +342,7 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
         status = "failed"
         detail = (
             f"{masses['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not "
-            "returned "
-            f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
+            f"returned (bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
         )
     return _response(row, 0, status, detail, **choice_columns(masses, options))
 

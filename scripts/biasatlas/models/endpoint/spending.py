@@ -338,10 +338,9 @@ class Job:
         if len(self.charges) == _FIRST and charged > _DEARER * most and not self.stop:
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url} charges {charged:.4f} {self.entry.currency} for the "
-                f"first {_FIRST} "
-                f"calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, so the highest "
-                "cost that was estimated would not hold. Turn that off (`extra_body`), or give it tokens of its own "
-                "(`thinking: {budget: 4000}`, or more). What was answered is kept."
+                f"first {_FIRST} calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, "
+                "so the highest cost that was estimated would not hold. Turn that off (`extra_body`), or give it "
+                "tokens of its own (`thinking: {budget: 4000}`, or more). What was answered is kept."
             )
 
     def sync(self) -> None:
@@ -394,9 +393,8 @@ class Job:
         if self.unanswered and not self.passed and not self.stop:
             reason, count = self.reasons.most_common(1)[0]
             self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests "
-                f"({count} x "
-                f"{reason}): look at `model`, the key, `dialect`, `system` and `extra_body`."
+                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} "
+                f"x {reason}): look at `model`, the key, `dialect`, `system` and `extra_body`."
             )
 
     def quarantine(self, key: str, reason: str, content: bytes) -> None:

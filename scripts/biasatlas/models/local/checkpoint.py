@@ -229,8 +229,7 @@ def _check_packages(quant_method: str, source: str) -> None:
     if lacking:
         raise UserError(
             f"{source}: its weights are quantised ({quant_method}), which needs {' and '.join(lacking)} beside "
-            "transformers: "
-            f"`pip install {' '.join(lacking)}`."
+            f"transformers: `pip install {' '.join(lacking)}`."
         )
 
 

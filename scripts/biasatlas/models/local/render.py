@@ -67,8 +67,7 @@ def check_chat(
         except Exception as error:  # of a template anything may come
             raise UserError(
                 f"{name}: the tokenizer's chat template cannot be rendered ({first_line(error)}): expected Jinja that "
-                "takes a "
-                f"user's message; mend it, or give the entry `templates.{DEFAULT}`."
+                f"takes a user's message; mend it, or give the entry `templates.{DEFAULT}`."
             ) from error
     words = re.findall(r"\w+", str(tokenizer.chat_template or ""))
     unparsed = [argument for argument in arguments if argument not in words]
@@ -131,9 +130,8 @@ def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, argument
 
 def _refused(request_id: str, model: LoadedModel, error: Exception) -> UserError:
     return UserError(
-        f"{model.name}: the tokenizer's chat template does not take request {request_id!r} ({first_line(error)}): "
-        "give the "
-        f"entry `templates.{DEFAULT}`."
+        f"{model.name}: the tokenizer's chat template does not take request {request_id!r} ({first_line(error)}): give "
+        f"the entry `templates.{DEFAULT}`."
     )
 
 

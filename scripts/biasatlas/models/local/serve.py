@@ -180,9 +180,8 @@ class Server:
             one, other = different[0]
             raise UserError(
                 f"{self.name}: its server writes {len(different)} of {len(pairs)} greedy texts otherwise than the "
-                f"engine (as {other!r}, "
-                f"not {one!r}): it serves another model, or in another precision. Correct `serve_arguments`, or leave "
-                "`serve` out."
+                f"engine (as {other!r}, not {one!r}): it serves another model, or in another precision. Correct "
+                "`serve_arguments`, or leave `serve` out."
             )
 
     def close(self) -> None:

@@ -181,10 +181,9 @@ def _check_verdicts(title: str, said: list[tuple[Logged, bool, Mapping]]) -> Non
         row, item = differing[0]
         raise UserError(
             f"{row.where}: the harness counts {shown(row.answer)} as {'right' if row.right else 'wrong'}, and the "
-            "right answer to "
-            f"{item['item_id']} is {item[item['gold']]!r}; so in {len(differing)} of {len(said)} questions. Take the "
-            "data that the "
-            f"log is of, or add its wordings of 'unknown' to `unknown_names` of {title}."
+            f"right answer to {item['item_id']} is {item[item['gold']]!r}; so in {len(differing)} of {len(said)} "
+            "questions. Take the data that the log is of, or add its wordings of 'unknown' to `unknown_names` of "
+            f"{title}."
         )
 
 
