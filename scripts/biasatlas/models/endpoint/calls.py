@@ -3,7 +3,7 @@ sent."""
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast
@@ -260,6 +260,12 @@ def _known(model: str, base_url: str) -> tuple[float, float]:
             "`price_output_per_million` (in `currency`)."
         ) from None
     return 1000 * float(found.input_price), 1000 * float(found.output_price)
+
+
+def charged(entry: ApiEntry, records: Iterable[Mapping], reserved: float) -> float:
+    """What the answers of a reply cost: all that was set aside (``reserved``) where the endpoint counts no tokens."""
+    tokens = [(record["prompt_tokens"], record["completion_tokens"]) for record in records]
+    return reserved if any(None in pair for pair in tokens) else sum(cost(entry, *pair) for pair in tokens)
 
 
 def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> float:

@@ -126,12 +126,10 @@ class _Probe:
     def _models(self) -> set[str]:
         """The names that the endpoint lists; empty if it lists none: not every one does, or takes the key for that."""
         try:
-            return {str(model["id"]) for model in json.loads(self._get("/models"))["data"]}
+            listed = json.loads(self.client.get("/models", cast_to=httpx2.Response).content)
+            return {str(model["id"]) for model in listed["data"]}
         except (openai.APIStatusError, ValueError, KeyError, TypeError, RecursionError):
             return set()
-
-    def _get(self, path: str) -> bytes:
-        return self.client.get(path, cast_to=httpx2.Response).content
 
     def _body(self, **settings: object) -> dict:
         """The body of a request as benchmarks make them, sampled at temperature 1."""

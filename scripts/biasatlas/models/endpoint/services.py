@@ -8,10 +8,10 @@ for every host, since gateways pass them on; what only one service means by them
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from biasatlas import ROOT
 
@@ -34,11 +34,6 @@ Kind = Literal[
 ]
 
 
-def _compiles(pattern: str) -> str:
-    re.compile(pattern)
-    return pattern
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,7 +43,7 @@ class Rule(_Strict):
 
     kind: Kind
     statuses: tuple[int, ...]
-    words: tuple[Annotated[str, AfterValidator(_compiles)], ...]
+    words: tuple[re.Pattern[str], ...]
 
     def holds(self, status: int, text: str) -> bool:
         """Whether an error of this ``status`` and ``text`` is one of these."""
@@ -56,7 +51,7 @@ class Rule(_Strict):
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join(self.words), re.IGNORECASE)
+        return re.compile("|".join(word.pattern for word in self.words), re.IGNORECASE)
 
 
 class Service(_Strict):
@@ -74,8 +69,8 @@ class Dialect(_Strict):
     What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
     ``greedy`` is sent, in place of a temperature of 0, by those that take none; ``thinking`` is what asks for it, with
     "{budget}" for the number of its tokens, and ``no_thinking`` what turns it off (None: nothing that is known does).
-    ``most_top_logprobs`` and ``most_answers``
-    (the parameter `n`) are what it takes in one call; it may have no ``batch``.
+    ``most_top_logprobs`` and ``most_answers`` (the parameter `n`) are what it takes in one call; it may have no
+    ``batch``.
     """
 
     length: str = "max_tokens"

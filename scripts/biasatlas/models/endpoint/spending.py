@@ -28,9 +28,8 @@ from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint.calls import HEADROOM, cost
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.outcomes import Outcome
 from biasatlas.models.endpoint.replies import stored
-from biasatlas.models.endpoint.transport import redact_key, shown
+from biasatlas.models.endpoint.transport import Outcome, redact_key, shown
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)
@@ -318,9 +317,9 @@ class Job:
             reason = Counter(filter(None, self.silent)).most_common(1)[0][0]
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url}: {count} of the first {_FIRST} replies say nothing "
-                f"({reason}), so "
-                "the rest is not asked for. Where the model thinks first, turn that off (`extra_body`), or give it the "
-                "tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
+                f"({reason}), so the rest is not asked for. Where the model thinks first, turn that off "
+                "(`extra_body`), or give it the tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` "
+                "to ask all the same."
             )
 
     def settle(self, reserved: float, cost: float) -> None:
@@ -408,11 +407,9 @@ class Job:
     def remark(self) -> str:
         """Beside the progress of the calls: how many failed, and what the others cost."""
         said = f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
-        return (
-            said
-            if self.entry.budget is None
-            else f"{said}; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
-        )
+        if self.entry.budget is not None:
+            said += f"; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
+        return said
 
     def budget_error(self, worst: float) -> OutOfBudget:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
