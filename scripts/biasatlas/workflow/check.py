@@ -136,8 +136,7 @@ def accept(table: pd.DataFrame, limit: float) -> None:
 def budgets(
     table: pd.DataFrame, models: Mapping[str, Entry], spent: Callable[[str], float], rounds: Sequence[str] = ()
 ) -> tuple[str, bool]:
-    """A line for each endpoint of a run, its highest cost against its budget and what was ``spent``; whether all are
-    kept.
+    """A line for each endpoint, its highest cost against its budget and what it ``spent``; whether all are kept.
 
     Answers that are in the store are counted as if they had to be paid for again. Benchmarks that are asked in
     ``rounds`` end where the budget does.

@@ -171,8 +171,7 @@ def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[di
 
 
 def write_croissant(config: Config, tables: Sequence[Path]) -> str:
-    """The tables of a run, and questions that it constructed, as a data set: each file with its checksum and typed
-    columns."""
+    """A run's tables, and questions that it constructed, as a data set: files with checksums and typed columns."""
     results = Path(config.results)
     made = [results / "construction" / "dataset" / name for name in DATASET]
     files = [*tables, *(path for path in made if path.is_file())]

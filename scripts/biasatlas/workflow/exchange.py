@@ -59,8 +59,7 @@ class Estimate:
 
 
 def export_results(config: Config, formats: list[str]) -> Iterator[str]:
-    """Write a finished run's numbers to ``{results}/export/{format}``, crates into ``{results}``; a sentence on each
-    format.
+    """Write a run's numbers to ``{results}/export/{format}``, crates into ``{results}``; a sentence on each format.
 
     Raises UserError for a format that is none, and where the run has no tables yet.
     """

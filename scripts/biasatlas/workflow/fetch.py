@@ -106,8 +106,7 @@ def _download_dataset(source: Source, revision: str, folder: Path) -> str:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files in ``folder`` by path, but for hidden ones: the hub client's, a file manager's,
-    Snakemake's."""
+    """SHA-256 of the files in ``folder`` by path, hidden ones left out: the hub client's, Snakemake's."""
     paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     visible = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
     return {name.as_posix(): provenance.sha256(path) for name, path in visible.items()}

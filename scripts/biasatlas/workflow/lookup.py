@@ -21,8 +21,7 @@ class Lookup(Steps):
     # Raw data, items, requests.
 
     def raw(self, benchmark: str) -> dict[str, File]:
-        """Tree: a benchmark's raw data, by the names of its sources, or by upstream paths in its sample or the user's
-        folder.
+        """Tree: a benchmark's raw data, by source, or by upstream path in its sample or the user's folder.
 
         Folders count by their checksums alone: Snakemake knows only a folder's time.
         """
@@ -160,8 +159,7 @@ class Lookup(Steps):
         return selection.models(self.config, wildcards.benchmark, protocol)
 
     def table(self, wildcards: Any) -> dict[str, list[str] | str]:
-        """Inputs of a table: scores and what they were made from, or a file of the user's, or a source of printed
-        data."""
+        """Inputs of a table: scores and what they are from, a file of the user's, or a source of printed data."""
         w, table = wildcards, self.config.spec(wildcards.benchmark).tables[wildcards.table]
         scores = self.targets.scores(w.benchmark, self.protocol(w), w.table, self.models(w))
         given: list[str] | str = self.config.benchmarks[w.benchmark].files.get(table.file or "", [])
@@ -199,8 +197,7 @@ class Lookup(Steps):
         return {name: published for name, published in names.items() if taken.count(published) == 1}
 
     def colours(self, models: Callable) -> Callable:
-        """Param of: the place of each model that a figure may draw among the configured ones, which gives it its
-        colour."""
+        """Param of: each drawn model's place among the configured ones, which gives it its colour."""
 
         def places_of(wildcards: Any) -> dict[str, int]:
             drawn = models(wildcards)
@@ -232,8 +229,7 @@ class Lookup(Steps):
         return self.config.benchmarks[wildcards.benchmark].parse_with
 
     def second_parse(self, wildcards: Any) -> str | list[str]:
-        """Input: what a model says that unparsed replies answer, where one is configured; after a failure, if it is
-        there."""
+        """Input: a model's parse of unparsed replies, where one is configured; after a failure, if it is there."""
         path = self.paths.second_parse("responses")
         path = path.format(benchmark=wildcards.benchmark, protocol=wildcards.protocol)
         exists = not self.targets.partial or self.targets.exists(path)
@@ -352,8 +348,7 @@ class Lookup(Steps):
         return self.released_figures(wildcards.benchmark, "" if wildcards.part == "all" else part_name(wildcards.part))
 
     def released_figures(self, name: str, part: str = "") -> list[str]:
-        """Figures of a paper that published outputs give; where a ``part`` is named, as "Figure 7", those that show
-        it."""
+        """Figures of a paper that published outputs give; of a ``part``, as "Figure 7", those that show it."""
         what, _, number = part.partition(" ")
         shown = rf"{what}s? (\d+(, | and ))*{number}\b.* of the paper" if part else " of the paper"
         made = {table for benchmark, table in selection.replicable_tables(self.config) if benchmark == name}

@@ -120,14 +120,12 @@ class Library:
                         yield f"{name}.{bound}", tuple(str(a.value) for a in call.args if isinstance(a, ast.Constant))
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
-        """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on
-        otherwise."""
+        """All that a script's statements, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
         return Reach(self, form_of_script(module), boundaries, roots)
 
 
 class Reach:
-    """The definitions behind a script: ``crossed`` boundaries by name, and names of the library that are
-    ``unknown``."""
+    """The definitions behind a script: ``crossed`` boundaries by name, and ``unknown`` names of the library."""
 
     def __init__(self, library: Library, script: Form, boundaries: Boundaries, roots: Iterable[str]):
         self._library, self._boundaries = library, boundaries
@@ -199,8 +197,7 @@ class Reach:
             self._mention(name)
 
     def _enter(self, name: str) -> None:
-        """What a boundary is replaced by: a definition, a module whose mentioned definitions count, or methods
-        alone."""
+        """What replaces a boundary: a definition, a module whose mentioned definitions count, or methods alone."""
         if name.startswith(METHODS):
             definition, _, _ = self._library.resolve(name.removeprefix(METHODS))
             if definition:

@@ -58,8 +58,7 @@ def stands_under(entry: Entry) -> str | None:
 
 @cache
 def tasks(config: Config, benchmark: str, model: str, protocol: str = "") -> list[str]:
-    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; under a protocol's framings
-    fewer."""
+    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; fewer under framings."""
     entry, spec = config.models[model], config.spec(benchmark)
     able = KINDS[entry.kind].tasks(entry, benchmark, spec)
     if protocol.endswith(FRAMED):
@@ -103,8 +102,7 @@ def in_rounds(config: Config) -> list[str]:
 
 
 def is_wanted(config: Config, benchmark: str, task: str) -> bool:
-    """Whether the configuration asks for a task: for all of a benchmark's but those asked ``by_name``, if it names
-    none."""
+    """Whether the configuration asks for a task; if it names none, for all but those asked ``by_name``."""
     wanted = config.benchmarks[benchmark].tasks
     return not config.spec(benchmark).tasks[task].by_name if wanted is None else task in wanted
 
@@ -197,8 +195,7 @@ def data_files(config: Config, benchmark: str) -> dict[str, str]:
 
 
 def user_file_names(config: Config, benchmark: str) -> list[str]:
-    """Paths of the files in the user's own folder of a benchmark, below it; of one that the run constructs, those to
-    be."""
+    """Paths of the files below the user's folder of a benchmark; of one that the run constructs, those to be."""
     folder = config.benchmarks[benchmark].folder or ""
     made = config.construction and os.path.normpath(folder) == os.path.normpath(
         f"{config.results}/construction/dataset"

@@ -19,8 +19,7 @@ from biasatlas.workflow.targets import Targets
 
 
 class Reads(NamedTuple):
-    """What a stage reads beside its input: shipped files by the steps that name them, options up to a stage,
-    templates."""
+    """What a stage reads beside its input: shipped files by naming steps, options up to a stage, templates."""
 
     resources: tuple[ReadingStep, ...] = ()
     options: Stage | None = None
@@ -144,8 +143,7 @@ class Steps:
         return "released"
 
     def data(self, wildcards: Any) -> str:
-        """Which data a benchmark is run on: "full", another published set, "sample", the user's folder; "own copy" of
-        prompts."""
+        """Which data a benchmark runs on: "full", another published set, "sample", a folder; "own copy" of prompts."""
         if not hasattr(wildcards, "protocol"):
             return self.config.benchmarks[wildcards.benchmark].data
         return selection.measured_data(self.config, wildcards.benchmark, wildcards.protocol)

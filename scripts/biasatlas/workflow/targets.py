@@ -47,8 +47,7 @@ class Targets:
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
-        """Whether a score file is to be used: in a run that goes on after a failure, only if all files behind it
-        exist."""
+        """Whether to use a score file: where a run goes on after a failure, only if all behind it exists."""
         steps = failures.steps(self.config, self.paths, score) if self.partial else ()
         return all(self.exists(path) for path, _ in steps)
 
@@ -124,8 +123,7 @@ class Targets:
 
     @cached_property
     def comparisons(self) -> list[Crossing]:
-        """Everything across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, and models beside each
-        other."""
+        """All across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, models beside each other."""
         keys = [
             Crossing("table", *key) for key in cross_benchmark.comparisons(self.config) if self.compared_tables(*key)
         ]
@@ -232,8 +230,7 @@ class Targets:
         return [self.comparison_path(key) for key in self.comparisons]
 
     def construction(self) -> list[str]:
-        """The outcome of every item, step by step, and of the manual evaluation, where the configuration asks for
-        them."""
+        """The outcome of every item by step, and of the manual evaluation, where the configuration asks for them."""
         if not self.config.construction or self.partial:
             return []
         evaluation = ["evaluation"] if self.config.construction.evaluation else []

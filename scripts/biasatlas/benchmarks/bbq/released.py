@@ -34,8 +34,7 @@ _OPTIONS = ["ans0", "ans1", "ans2"]
 
 
 def import_responses(step: Step) -> pd.DataFrame:
-    """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or of a multiple-choice model in
-    ``df_bbq.csv``.
+    """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or a model of choices in ``df_bbq.csv``.
 
     UnifiedQA's other five categories are releases of their own, ``{name}_more``.
     """

@@ -57,7 +57,4 @@ def order_estimates(rows: pd.DataFrame) -> dict[str, Estimate]:
     advantage = wide[PUBLISHED] - wide.drop(columns=PUBLISHED).mean(axis=1)
     estimate = ratio(advantage, length, wide.index)
     p_value = exchanged(wide[[PUBLISHED, *wide.columns.drop(PUBLISHED)]].to_numpy(float))
-    return {
-        "order_advantage": Estimate.of(estimate, n),
-        "order_p": Estimate(p_value, n=n, n_clusters=blocks),
-    }
+    return {"order_advantage": Estimate.of(estimate, n), "order_p": Estimate(p_value, n=n, n_clusters=blocks)}

@@ -1,5 +1,4 @@
-"""The questions as DBB's authors filled them, found by their content: their dataset, its larger set, replies beside
-either.
+"""The questions as DBB's authors filled them, found by content: their dataset, its larger set, replies with either.
 
 A row has ``Context``, ``ans1`` and ``ans2`` with descriptor, name and pronoun in place, and the concepts ``bias type1``
 and ``bias type2``. A name is drawn anew for each descriptor that takes one, but for the last of a list, which stands

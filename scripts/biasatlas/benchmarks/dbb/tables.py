@@ -80,8 +80,7 @@ def consistency(step: Step[DBBOptions]) -> pd.DataFrame:
 
 @table("bias")
 def bias(step: Step[DBBOptions]) -> pd.DataFrame:
-    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts as Table 4 adds
-    up."""
+    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts as in Table 4."""
     printed = step.published("dbb_models")
     printed = printed[printed["benchmark"] == "DBB"].assign(category="All", metric=printed["measure"].map(_PRINTED))
     printed = pd.concat([printed, _counts_by_category(step.published("dbb_descriptor_stats"))])

@@ -287,8 +287,7 @@ def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _rows(name: str, blocks: pd.DataFrame, counts: Counts) -> Iterator[dict]:
-    """Rows of the interpretation ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a
-    score."""
+    """Rows of the interpretation ``name``, of ``blocks`` (blocks, models); ``counts`` are of items without a score."""
     keys = {"blocks": name, "model": None, "other_model": None}
     n = len(blocks)
     for name, value in zip(("friedman_chi_square", "friedman_p"), friedman_test(blocks), strict=True):
@@ -338,8 +337,7 @@ def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, 
 
 @metric("mean_score")
 def mean_of(parts: Sequence[pd.Series]) -> Estimate:
-    """The mean of the mean scores (0 to 100) of ``parts``, each those of a cell by template and item; all count the
-    same.
+    """The mean of the mean scores (0 to 100) of ``parts``, each a cell's by template and item; all count the same.
 
     Over templates, which several parts may share: of one part CR2, of more a jackknife.
     """

@@ -68,8 +68,7 @@ def _question(row: dict, answers: pd.Series, prompts: Mapping[str, str]) -> list
 
 
 def _released_question(row: dict, answers: pd.Series, prompts: Mapping[str, tuple[str, str]]) -> list[dict[str, str]]:
-    """MT-Bench shows a reference in the fields math, reasoning and coding alone; of the second turn the judge sees
-    both."""
+    """A reference is shown in math, reasoning and coding alone, as in MT-Bench; of the second turn with both."""
     references = _references(row) if row["category"] in _WITH_REFERENCE else []
     name = f"single{'-math' if references else ''}-v1{'-multi-turn' if row['turn'] == 2 else ''}"
     answer = answers[row["request_id"]]

@@ -25,8 +25,7 @@ def percentage(values: pd.Series, clusters: pd.Series) -> Estimate:
 
 
 def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
-    """sum(value) / sum(weight) in percent, of rows with both; ``value`` / ``weight`` is in [0, 1]. ``n`` counts
-    rows."""
+    """sum(value) / sum(weight) in percent, of rows with both, whose ratio is in [0, 1]; ``n`` counts rows."""
     top, bottom = value.to_numpy(float), weight.to_numpy(float)
     known = ~np.isnan(top) & (bottom > 0)
     inference = proportion(top[known], bottom[known], clusters.to_numpy()[known])

@@ -59,8 +59,7 @@ def parsed_again(replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def build_requests(replies: pd.DataFrame) -> pd.DataFrame:
-    """The question about each of :func:`parsed_again` replies, one generation at temperature 0 each
-    (REQUEST_COLUMNS)."""
+    """A generation at temperature 0 for each of :func:`parsed_again` replies, as REQUEST_COLUMNS."""
     prompts = [
         _prompt(text, labels, shown)
         for text, labels, shown in zip(replies["text"], replies["labels"], replies["options"], strict=True)

@@ -176,8 +176,7 @@ def _missing(planned: Iterator[tuple[dict, Call | Unsupported]], store: Response
 
 @dataclass
 class _Plan:
-    """What is wanted, and the part that is missing: answers, calls for them, and estimates of tokens and cost from
-    above."""
+    """What is wanted, the missing part, the calls for that part, and estimates of tokens and cost from above."""
 
     wanted: int = 0
     missing: int = 0

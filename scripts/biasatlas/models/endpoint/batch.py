@@ -129,8 +129,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
 
 
 def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
-    """Wait for a batch and keep what it answered; what there is in place of an answer for calls that may be sent
-    again."""
+    """Wait for a batch and keep what it answered; the outcomes of calls that may be sent again, by key."""
     state = _read_state(path)
     if state["batch"] is None:
         state["batch"] = _retry(job, lambda: _start(client, state))
@@ -195,8 +194,7 @@ def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
 
 
 def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
-    """The key, one of ``keys``, and the content of one row of a batch's results. Raises ValueError for what is no such
-    row."""
+    """One of ``keys`` and the content of a row of a batch's results. Raises ValueError for what is no such row."""
     try:
         row = json.loads(line)
     except RecursionError:

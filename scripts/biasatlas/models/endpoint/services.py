@@ -1,5 +1,4 @@
-"""Services as data: ``resources/services.json`` says what they take, and what a finish reason, a status or an error
-means.
+"""Services as data: ``resources/services.json`` says what they take and what reasons, statuses and errors mean.
 
 A service that spells something in its own way is an entry there. Words that mean one thing wherever they are said hold
 for every host, since gateways pass them on; what only one service means by them stands under its name, by its hosts.
@@ -63,8 +62,7 @@ class Service(_Strict):
 
 
 class Dialect(_Strict):
-    """How an endpoint spells settings: the ``length`` of an answer, a ``seed``, and those ``off`` that it is told to
-    leave alone.
+    """How an endpoint spells settings: an answer's ``length``, a ``seed``, those ``off`` that it shall leave alone.
 
     What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
     ``greedy`` is sent, in place of a temperature of 0, by those that take none; ``thinking`` is what asks for it, with
@@ -105,8 +103,7 @@ class Services(_Strict):
     services: Mapping[str, Service]
 
     def of_finish(self, reason: str | None) -> Kind:
-        """What a finish reason means, by what stands before a colon and in any case; "retry" for one that is not
-        known."""
+        """What a finish reason means, by its part before a colon, in any case; "retry" for an unknown one."""
         return self._finishes.get(_plain(reason), "retry")
 
     def breaks_off(self, reason: str | None) -> bool:
@@ -114,8 +111,7 @@ class Services(_Strict):
         return self._finishes.get(_plain(reason)) == "retry"
 
     def of_error(self, status: int, text: str, service: str) -> Kind:
-        """What an error of this ``status`` (HTTP, or a body's own) with this ``text`` means: by its words, then its
-        status.
+        """What an error of this ``status`` (HTTP, or a body's own) and ``text`` means: by words, then by status.
 
         An unknown status from 400 to 499 is "unanswerable": it may be about the prompt alone.
         """

@@ -115,8 +115,7 @@ class Limits:
             time.sleep(wait_s)
 
     def slow(self, asked_s: float, round_trip_s: float) -> None:
-        """Send less: the endpoint asked for it ``round_trip_s`` after a call, and to wait ``asked_s`` (0: it did not
-        say)."""
+        """Send less: the endpoint asked so ``round_trip_s`` after a call, and to wait ``asked_s`` (0: not said)."""
         now = time.time()
         with _number(self._slowed) as slowed:
             # Calls that were in flight together are told the same.
@@ -263,8 +262,7 @@ def _open(path: Path) -> int:
 
 
 class Job:
-    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and a reason to ``stop``, if there
-    is one.
+    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and any reason to ``stop``.
 
     ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request
     that the endpoint will not answer, others having passed, is a row without an answer; it is the entry's fault where
@@ -323,8 +321,7 @@ class Job:
             )
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace what was set aside for a call by its ``cost``; stop the job where the first calls cost far more than
-        they may.
+        """Replace what was set aside for a call by its ``cost``; stop the job if the first calls cost far too much.
 
         A service that charges for thinking beyond the tokens asked for does so: the bound that was accepted would not
         hold.
@@ -369,8 +366,7 @@ class Job:
             )
 
     def give_up(self, keys: list[str], reason: str, found: Outcome) -> None:
-        """Note why there is no answer under ``keys``, by what was ``found`` last: the endpoint will not give one, or it
-        failed.
+        """Note why there is no answer under ``keys``, by what was ``found`` last: none will come, or it failed.
 
         An unknown reply may be about its prompt, but fails where all calls may: then none that is unknown ends the job.
         """
@@ -378,8 +374,7 @@ class Job:
         (self.unanswer if unknown or found.kind in ("unanswerable", "request") else self.fail)(keys, reason)
 
     def unanswer(self, keys: list[str], reason: str) -> None:
-        """Note that the endpoint will not answer what is under ``keys``; it ends the job only where nothing was
-        answered."""
+        """Note that the endpoint will not answer ``keys``; that ends the job only where nothing was answered."""
         self.failed |= dict.fromkeys(keys, reason)
         self.unanswered.update(keys)
         self.reasons[reason] += len(keys)
@@ -397,8 +392,7 @@ class Job:
             )
 
     def quarantine(self, key: str, reason: str, content: bytes) -> None:
-        """Keep a reply that is no answer, or its beginning, in the file ``quarantine`` of the store, for a person to
-        see."""
+        """Keep the beginning of a reply that is no answer in the store's file ``quarantine``, for people to see."""
         text = redact_key(content.decode("utf-8", "replace"), self.entry)[:_KEPT]
         line = {"time": round(time.time(), 3), "key": key, "reason": reason, "reply": text}
         with open(self.store.folder / "quarantine", "a", encoding="utf-8") as lines:
@@ -425,15 +419,13 @@ _RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{
 
 
 def same_model(served: str, asked: str) -> bool:
-    """Whether a name that an endpoint answers under is that of the model asked for, but for a release or a path in
-    front."""
+    """Whether an endpoint answers under the name asked for, but for a release or a path in front."""
     names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
     return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
 
 
 def spent(folder: Path) -> float:
-    """What the model whose store is in ``folder`` has cost so far; 0 where nothing was asked, NaN where the file is
-    damaged."""
+    """What the model with its store in ``folder`` cost so far; 0 where nothing was asked, NaN for a damaged file."""
     path = folder / SPENT
     found = _unpack(path.read_bytes()) if path.is_file() else 0.0
     return math.nan if found is None else found

@@ -135,8 +135,7 @@ def shown(text: str, entry: ApiEntry) -> str:
 
 
 def redact_key(text: str, entry: ApiEntry) -> str:
-    """``text`` without the key: some endpoints repeat it in their errors, and one might in its replies, escaped or
-    not."""
+    """``text`` without the key, escaped or not: some endpoints repeat it in errors, and one might in replies."""
     key = api_key(entry) if entry.key_env else ""
     return _key_pattern(key).sub("***", text) if len(key) >= _SECRET else text
 

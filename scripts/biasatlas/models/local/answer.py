@@ -178,8 +178,7 @@ class CausalModel:
             ) from error
 
     def _server(self, requests: pd.DataFrame, tokens: list[np.ndarray]) -> Server | None:
-        """The server that writes texts, once it is started and writes the first ``requests`` as the engine does; None:
-        the engine."""
+        """The server that writes texts, once it writes the first ``requests`` as the engine does; None: the engine."""
         if self.serving and not self._servers:
             server = self.serving.start(self.name)
             greedy = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}

@@ -110,8 +110,7 @@ def _render(
 
 
 def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, arguments: Mapping[str, Any]) -> Rendered:
-    """Messages through the tokenizer's template; where it refuses or drops the system's, that goes before the
-    user's."""
+    """Messages through the tokenizer's template; a system message that it refuses or drops goes to the user's."""
     if not model.tokenizer.chat_template:
         return Rendered("", f"the tokenizer has no chat template, and the model's entry no `templates.{DEFAULT}`")
     system = [message["content"] for message in chat if message["role"] == "system"]

@@ -74,8 +74,7 @@ class Serving:
 
     @classmethod
     def of(cls, entry: HfEntry, folder: Path, gpus: int, log: Path) -> "Serving":
-        """The server that an ``entry`` names. Raises UserError where its program is not on the PATH, or says no
-        version."""
+        """The server that an ``entry`` names. Raises UserError for a program that is not on PATH, or has no version."""
         kind = entry.serve or ""
         filled = {"folder": str(folder), "model": _MODEL, "dtype": entry.dtype, "gpus": str(max(1, gpus))}
         command = [filled.get(word.strip("{}"), word) for word in _COMMANDS[kind].split()]
@@ -127,8 +126,7 @@ class Server:
         )
 
     def is_up(self) -> bool:
-        """Wait until it can answer; False where another program took its port meanwhile. Raises UserError as it
-        dies."""
+        """Wait until it can answer; False where another program took its port. Raises UserError where it dies."""
         until = time.monotonic() + _START_S
         while time.monotonic() < until:
             if self._keeper.poll() is not None:

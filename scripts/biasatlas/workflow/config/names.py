@@ -41,8 +41,8 @@ def unknown_names(config: "Config") -> Iterator[str]:
     for name, run in config.benchmarks.items():
         if is_benchmark(run.benchmark):
             if name in benchmark_names() and name != run.benchmark:
-                own = f"{run.benchmark}-mine"
-                yield f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section {own}"
+                free = f"{run.benchmark}-mine"
+                yield f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section {free}"
             yield from _unknown_in_run(config, name)
         else:
             key = f"benchmarks.{name}" + (".benchmark" if run.benchmark != name else "")

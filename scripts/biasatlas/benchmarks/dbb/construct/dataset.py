@@ -105,8 +105,7 @@ def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
 
 
 def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
-    """``size`` of ``rows``, drawn without replacement, as many of each ``bias_type`` as there are; in the order of
-    ``rows``.
+    """``size`` of ``rows``, drawn without replacement, evenly over ``bias_type`` where it can be; in their order.
 
     Types take turns, so that none has more than one row more than another which has rows left. Fewer rows: all.
     """
@@ -219,8 +218,7 @@ def _unled(text: str) -> str:
 
 
 def _selected(text: str, *numbers: int) -> str:
-    """The parts of ``text`` with these ``numbers``, the lead sentence off: the instruction, one example, what is
-    asked."""
+    """The parts of ``text`` with these ``numbers``: instruction, one example, what is asked; no lead sentence."""
     parts = _PARTS.split(_unled(text))
     return "\n-----\n".join(parts[number].strip() for number in numbers)
 

@@ -411,8 +411,7 @@ def _words(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """``word`` without its endings, two at most: "doctoring" and "doctor" are one, and so are "helpful" and
-    "helped"."""
+    """``word`` without its endings, two at most: "doctoring" is "doctor", and "helpful" is "helped"."""
     return _shorter(_shorter(re.sub("i?ful(ly|ness)?$", "", word.removesuffix("'s").strip("'"))))
 
 
