@@ -55,8 +55,7 @@ _TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolea
 def write_crate(config: Config, tables: Sequence[Path]) -> str:
     """The crate of a run: its tables and what each was made from, the workflow, the configuration, data and models.
 
-    What every `X.json` beside a table says of data, models and versions is in the crate once; the files themselves are,
-    too.
+    What every `X.json` beside a table says of data, models and versions is in the crate once; so are the files.
     """
     results = Path(config.results)
     origins = [provenance.read(path.with_suffix(".json")) for path in tables]

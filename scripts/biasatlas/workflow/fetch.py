@@ -49,8 +49,7 @@ def fetch_dataset(source: Source, folder: Path, mirror: Path | None) -> None:
     No table lists these files, so the first fetch pins them: it writes ``{folder}.lock.json`` with the ``revision``
     (the hub's commit; the version that the source names where a mirror was copied) and the SHA-256 of all ``files`` by
     path. Later fetches ask for that revision. Raises UserError where hub or mirror do not give the files, and where a
-    file is missing, new or changed; what was fetched is then kept as ``{folder}.rejected`` until another fetch is
-    rejected.
+    file is missing, new or changed; what was fetched is then kept as ``{folder}.rejected`` until the next.
     """
     gathering = _gathering(folder)
     lock = folder.with_name(f"{folder.name}.lock.json")

@@ -3,8 +3,7 @@
 From the script's own statements on, every name and dotted name is followed to the definition that it stands for:
 through relative imports, re-exports of packages, and imports inside functions. A class brings its bases, fields,
 dunders and validators; any other method of it counts only once its name is mentioned, as an attribute or in a string,
-in what is reached. Statements at the top of a module that define nothing count with anything else that is reached in
-it.
+in what is reached. A module's statements that define nothing count with anything that is reached in it.
 
 The digest is of their normal forms (:mod:`biasatlas.workflow.normal_form`) and the same for all versions of Python.
 """
@@ -36,8 +35,7 @@ METHODS = "methods of "
 class Library:
     """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path.
 
-    ``calls`` are functions whose literal arguments count; ``templates`` are classes that render the templates of a
-    folder.
+    ``calls`` are functions whose literal arguments count; ``templates`` classes that render a folder's templates.
     """
 
     def __init__(

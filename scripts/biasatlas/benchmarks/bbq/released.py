@@ -1,7 +1,6 @@
 """Answers to BBQ's questions, published or one's own, as choice responses.
 
-UnifiedQA's, text beside each question; and scores of the three options, as the authors published them of RoBERTa and
-DeBERTaV3.
+UnifiedQA's, text beside each question; and scores of three options, published of RoBERTa and DeBERTaV3.
 """
 
 import logging

@@ -29,8 +29,7 @@ def card_file(benchmark: str) -> Path | None:
 def made_from(benchmark: str, folder: str | Path | None) -> str:
     """What decides items and scores of a described benchmark, its description and its data, as 16 hex digits.
 
-    The data are those in ``folder``, or the pinned files of its source (None). Files that are as pinned count alike in
-    both.
+    The data are those in ``folder``, or the pinned files of its source (None). Files as pinned count alike in both.
     """
     described = registry.description(benchmark)
     if not isinstance(described, Rows):

@@ -79,8 +79,7 @@ def worst(cards: Sequence[Card]) -> str:
 def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
     """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed.
 
-    Where placebos of the run say what else moves it (``own_null``) no card is needed, and only one that has failed
-    counts.
+    Where placebos of the run say what else moves it (``own_null``) only a card that has failed counts.
     """
     said = worst(cards)
     if said == "passed" or (own_null and said != "descriptive"):

@@ -117,8 +117,7 @@ def framings_table(framed: Sequence[FramedEvidence], protocol: str, cards: Seque
 
     ``value`` is the metric under a framing, of the items that all framings ask; ``verdict`` what it claims by itself
     there. ``spread`` is the standard deviation between numbers that comes from a ``source`` (:func:`components`), of
-    one model and of all; ``variance_share`` the share of the variance of all sources. Metrics that are roots have
-    neither.
+    one model and of all; ``variance_share`` the share of the variance of all sources. Roots have neither.
     """
     return make_table(KEYS, [each for run in framed for each in _rows(run, run.verdicts(protocol, cards))])
 
@@ -174,8 +173,7 @@ def components(values: Array, moved: Array | None, clusters: int) -> dict[str, t
 
     ``values`` is (models, framings, clusters), all crossed, of which a number is a mean over clusters; ``moved`` how
     far numbers of these clusters move when answers are drawn again, None where nothing is drawn; ``clusters`` is how
-    many there are where everything is asked. "framing" is what it does to all models, and to each; "model" is missing
-    of one.
+    many there are where everything is asked. "framing" is what it does to all models and to each; of one, no "model".
     """
     models, framings, n = values.shape
     squares = mean_squares(values)

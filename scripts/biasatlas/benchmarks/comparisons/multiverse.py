@@ -96,8 +96,7 @@ def _row(name: str, multiverse: Multiverse, said: str, one: Mapping[str, Any]) -
 def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A protocol's :func:`multiverse_table` with the same numbers as the ``others``, by name, state them.
 
-    Of what those rows are asked otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked
-    anew.
+    Of what they ask otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked anew.
     """
     ours = pd.MultiIndex.from_frame(universe[list(KEYS[:-1])])
     parts = [universe]

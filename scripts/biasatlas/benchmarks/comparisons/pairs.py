@@ -121,8 +121,7 @@ def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequenc
     ``difference`` of each metric with an interval over what its items are sampled in, and its tests, judged among all
     pairs of the run: a family is a pair on a benchmark. ``unpaired_error`` is the standard error without the pairing
     over that with it, and ``flipped`` the percent of items on different sides of neutral. ``n`` counts items; the
-    counts beside are of the items that one of the two left out. What no headline declares has a difference and no
-    verdict.
+    counts beside are of the items that one of the two left out. What no headline declares has no verdict.
     """
     pairs = [pair for run in runs for pair in _pairs(run)]
     told = [

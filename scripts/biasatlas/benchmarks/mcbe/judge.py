@@ -113,8 +113,7 @@ def read_judgements(judgements: pd.DataFrame, options: McBEOptions, resources: R
     """A row per judge request: ``request_id``, ``criterion``, ``score``, ``outcome``: "ok" or why there is no score.
 
     Of sampled replies the first ``judge_grades`` that can be read count, and must agree: else the outcome is
-    "ambiguous", as of a reply with several grades. Of probabilities the score is the expectation over the readable
-    mass.
+    "ambiguous", as of a reply with several grades. Of probabilities it is the expectation over the readable mass.
     """
     grades = _grades(judgements, options, resources)
     read = grades[grades["score"].notna()]

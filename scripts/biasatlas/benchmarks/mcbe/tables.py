@@ -149,8 +149,7 @@ def category_means(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 6: mean over tasks, by category: those a model has ("available"), and those all of them have ("common").
 
     Models behind an API have no PC, where others score 80 to 96, so their available means are not comparable.
-    ``published`` is the mean of the printed scores of the same tasks, where all of them are printed. ``n`` counts item
-    scores.
+    ``published`` is the mean of the printed scores of the same tasks, where all are printed. ``n`` counts item scores.
     """
     return _means(step, on_one_scale(step.scores, step.options), over="task", by="category")
 

@@ -26,8 +26,7 @@ def scores_table(step: Step) -> pd.DataFrame:
 def other_translation(step: Step) -> pd.DataFrame:
     """The grades of these questions, and under them what TWBias printed of another translation and judge.
 
-    Neither its questions nor its judgements are published: the two are different experiments, so no difference is
-    taken.
+    Neither its questions nor its judgements are published: these are two experiments, so no difference is taken.
     """
     ours = scores_table(step)
     rows = [

@@ -40,8 +40,7 @@ def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.
     and ``thought`` of a table count each alone.
 
     Each is the mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) over the items that
-    have an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not counted as left
-    out of it.
+    have an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not left out of it.
     """
     counts = Counts.of(scores)
     return [

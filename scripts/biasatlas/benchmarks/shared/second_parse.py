@@ -128,8 +128,8 @@ def offer(run: str, model: str, task: str, replies: pd.DataFrame) -> str:
         return ""
     return (
         f"{model}, {task}: {percent:.1f} % of {len(came)} replies could not be parsed. Set "
-        f"`benchmarks.{run}.parse_with` to the "
-        "name of a model, and it parses these replies too, in a column of its own (docs/replies.md)."
+        f"`benchmarks.{run}.parse_with` to the name of a model, and it parses these replies too, in a column of its "
+        "own (docs/replies.md)."
     )
 
 

@@ -19,8 +19,7 @@ def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     per item and order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
 
     Under ``swaps: asked`` the task "intrasentence" has rows more, without a ``sentence_id``: the stereotype and the
-    anti-stereotype with other targets (:func:`.swaps.swaps`), whose ``label`` is the sentence's and the other target's
-    place.
+    anti-stereotype with other targets (:func:`.swaps.swaps`), ``label`` has the sentence and the target's place.
     """
     part, items = step.task.removesuffix("_choice"), step.items
     items = items[(items["task"] == part) & items["category"].isin(step.categories)]

@@ -3,8 +3,7 @@
 Limits are kept by all jobs of a user together; a budget by all jobs that see a model's store. Numbers live in
 small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Why not a library:
 aiolimiter counts within one process; limits and throttled-py share counts through a server (Redis); pyrate-limiter
-shares them through SQLite with one row for each token, and its rolling window lets a whole minute's requests go at
-once.
+shares them through SQLite with one row for each token, and lets a whole minute's requests go at once.
 """
 
 import asyncio
@@ -265,8 +264,7 @@ class Job:
     """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and any reason to ``stop``.
 
     ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request
-    that the endpoint will not answer, others having passed, is a row without an answer; it is the entry's fault where
-    none has.
+    that the endpoint will not answer, others having passed, is a row without an answer; else it is the entry's fault.
     """
 
     def __init__(self, entry: ApiEntry, store: ResponseStore, journal: Journal, total: int, before: int = 0):
@@ -323,8 +321,7 @@ class Job:
     def settle(self, reserved: float, cost: float) -> None:
         """Replace what was set aside for a call by its ``cost``; stop the job if the first calls cost far too much.
 
-        A service that charges for thinking beyond the tokens asked for does so: the bound that was accepted would not
-        hold.
+        A service that charges for thinking beyond the tokens asked for does: the accepted bound would not hold.
         """
         self.budget.settle(reserved, cost)
         if len(self.charges) == _FIRST:

@@ -42,11 +42,9 @@ _LAST = 5
 #: with the engine, which answers likelihoods and choices; arguments of the entry come last and win.
 _COMMANDS = {
     "vllm": "vllm serve {folder} --served-model-name {model} --dtype {dtype} --tensor-parallel-size {gpus} "
-    "--generation-config vllm "
-    "--gpu-memory-utilization 0.45 --host 127.0.0.1 --port {port}",
+    "--generation-config vllm --gpu-memory-utilization 0.45 --host 127.0.0.1 --port {port}",
     "sglang": "python3 -m sglang.launch_server --model-path {folder} --served-model-name {model} --dtype {dtype} "
-    "--tp-size {gpus} "
-    "--mem-fraction-static 0.45 --host 127.0.0.1 --port {port}",
+    "--tp-size {gpus} --mem-fraction-static 0.45 --host 127.0.0.1 --port {port}",
     "llama.cpp": "llama-server --alias {model} --host 127.0.0.1 --port {port}",
 }
 _VERSIONS = {
@@ -167,12 +165,8 @@ class Server:
         """
         pairs = [(str(one).rstrip("\ufffd"), str(other)) for one, other in zip(engines, servers, strict=True)]
         different = [pair for pair in pairs if pair[0] != pair[1]]
-        _log.info(
-            "%s: %d of %d greedy texts of its server are the engine's",
-            self.name,
-            len(pairs) - len(different),
-            len(pairs),
-        )
+        same = len(pairs) - len(different)
+        _log.info("%s: %d of %d greedy texts of its server are the engine's", self.name, same, len(pairs))
         if len(different) > (1 - _AGREEING) * len(pairs):
             self.close()
             one, other = different[0]
@@ -189,10 +183,8 @@ class Server:
         self._keeper.wait()
 
     def _ask(self, prompt: Prompt, eos_token_ids: Sequence[int]) -> tuple[str, str, int]:
-        dialect, sampling = (
-            services().dialects["llama.cpp" if self.serving.kind == "llama.cpp" else "vllm"],
-            prompt.sampling,
-        )
+        sampling = prompt.sampling
+        dialect = services().dialects["llama.cpp" if self.serving.kind == "llama.cpp" else "vllm"]
         assert dialect.top_k and dialect.repetition_penalty
         body: dict[str, Any] = {
             "model": _MODEL,

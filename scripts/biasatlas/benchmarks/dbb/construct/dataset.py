@@ -24,17 +24,7 @@ from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 #: ``row_id`` is the source and its id. ``form`` says which prompts apply: "sentences" (a stereotype and its opposite),
 #: "question" (with its context) or "stereotype" (with its targets). Texts that a form does not have are empty.
-SOURCE_COLUMNS = [
-    "row_id",
-    "form",
-    "bias_type",
-    "target",
-    "sentence_1",
-    "sentence_2",
-    "context_source",
-    "question",
-    "stereotype",
-]
+SOURCE_COLUMNS = str.split("row_id form bias_type target sentence_1 sentence_2 context_source question stereotype")
 
 #: The other benchmarks' readers read no shipped files.
 _NONE = Resources({})

@@ -185,10 +185,7 @@ def parse(
 
 
 def _by_request(responses: pd.DataFrame) -> dict[str, list[Mapping]]:
-    replies_of: dict[str, list[Mapping]] = {}
-    for response in responses.to_dict("records"):
-        replies_of.setdefault(response["request_id"], []).append(response)
-    return replies_of
+    return {str(name): part.to_dict("records") for name, part in responses.groupby("request_id", sort=False)}
 
 
 def _first_taken(
@@ -301,7 +298,11 @@ def _concepts(reply: str) -> tuple[str, str]:
     if not concepts:
         raise Rejected(f"not of the form 'concept 1;concept 2': {_quoted(reply)}")
     first, second = concepts.groups()
-    check_concepts(first, second)
+    if _plain(first) == _plain(second):
+        raise Rejected(f"both concepts are {first!r}")
+    for concept in (first, second):
+        if name := next(_identities(concept), ""):
+            raise Rejected(f"the concept {concept!r} names an identity: {name!r}")
     return first, second
 
 
@@ -329,7 +330,9 @@ def _checked(row: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]
     for name, text in texts.items():
         check_sentence(text, concepts.get(name, ""), part=name.replace("_", " "))
     if "option_2" in texts:
-        check_options(texts.get("option_1") or row["option_1"], texts["option_2"])
+        first, second = texts.get("option_1") or row["option_1"], texts["option_2"]
+        if ratio(_plain(first), _plain(second)) >= _ALIKE:
+            raise Rejected(f"the options are the same: {first!r} and {second!r}")
     return dict(texts)
 
 
@@ -364,15 +367,6 @@ class Declined(Rejected):
     """Why a row goes no further: the reply is as it should be, and says so."""
 
 
-def check_concepts(first: str, second: str) -> None:
-    """Raise :class:`Rejected` for a pair that is one concept, or of which one names an identity."""
-    if _plain(first) == _plain(second):
-        raise Rejected(f"both concepts are {first!r}")
-    for concept in (first, second):
-        if name := next(_identities(concept), ""):
-            raise Rejected(f"the concept {concept!r} names an identity: {name!r}")
-
-
 def check_sentence(sentence: str, concept: str = "", *, part: str) -> None:
     """Raise :class:`Rejected` for a sentence without exactly one placeholder, that says who the person is (an identity,
     a pronoun), is in another language than English, or names the ``concept`` that it is to show.
@@ -391,12 +385,6 @@ def check_sentence(sentence: str, concept: str = "", *, part: str) -> None:
         raise Rejected(f"the {part} is not in English: {sentence!r}")
     if concept and names_concept(sentence, concept):
         raise Rejected(f"the {part} names the concept {concept!r}: {sentence!r}")
-
-
-def check_options(first: str, second: str) -> None:
-    """Raise :class:`Rejected` for two options that are one, or nearly."""
-    if ratio(_plain(first), _plain(second)) >= _ALIKE:
-        raise Rejected(f"the options are the same: {first!r} and {second!r}")
 
 
 def names_concept(sentence: str, concept: str) -> bool:
