@@ -20,10 +20,9 @@ from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, unparsed
-from biasatlas.benchmarks.shared.rates import percentage
+from biasatlas.benchmarks.shared.rates import mean_of_means, percentage
 from biasatlas.columns import TABLE_COLUMNS
-from biasatlas.stats.clusters import cluster_sums, proportion, ratio
-from biasatlas.stats.intervals import jackknife
+from biasatlas.stats.clusters import proportion, ratio
 
 #: What intervals are over: sentences, of which the data repeat some.
 (TEMPLATE,) = DESIGN["template"].scores
@@ -347,15 +346,4 @@ def mean_of(parts: Sequence[pd.Series]) -> Estimate:
         (part,) = parts
         bounds = (0.0, 100.0) if part.between(0, 100).all() else None
         return Estimate.of(ratio(part, np.ones(n), part.index.get_level_values(TEMPLATE), bounds), n)
-    templates = np.concatenate([part.index.get_level_values(TEMPLATE) for part in parts])
-    columns = np.zeros((n, 2 * len(parts)))
-    for number, (start, part) in enumerate(zip(np.cumsum([0, *map(len, parts)]), parts, strict=False)):
-        columns[start : start + len(part), 2 * number] = part
-        columns[start : start + len(part), 2 * number + 1] = 1
-    (inference,) = jackknife(_mean_of_means, cluster_sums(templates, *columns.T))
-    return Estimate.of(inference, n)
-
-
-def _mean_of_means(sums: np.ndarray) -> np.ndarray:
-    """Mean over parts of sum / number, of ``sums`` (..., 2 parts)."""
-    return (sums[..., ::2] / sums[..., 1::2]).mean(axis=-1)[..., None]
+    return Estimate.of(mean_of_means(parts, [part.index.get_level_values(TEMPLATE) for part in parts]), n)

@@ -17,6 +17,7 @@ from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE,
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.benchmarks.shared.parsing.options import asked_options, squash
+from biasatlas.benchmarks.shared.prompting import CHAT
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import NO_REPLY
 
@@ -68,16 +69,10 @@ def build_requests(replies: pd.DataFrame) -> pd.DataFrame:
         request_id=replies["asked"],
         kind="generation",
         messages=[json.dumps([{"role": "user", "content": prompt}], ensure_ascii=False) for prompt in prompts],
-        prefix="",
-        template="tokenizer",
-        special_tokens="once",
         temperature=0.0,
-        top_p=1.0,
-        top_k=0,
-        repetition_penalty=1.0,
-        frequency_penalty=0.0,
         max_tokens=_MAX_TOKENS,
         repeats=1,
+        **CHAT,
     )
 
 

@@ -11,6 +11,7 @@ import logging
 import time
 from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -138,7 +139,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
     failures: dict[str, Outcome] = {}
     spent = 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
-        for line in _retry(job, lambda file=file: client.files.content(file).content).splitlines():
+        for line in _retry(job, partial(client.files.content, file)).content.splitlines():
             try:
                 key, row = _row_of(line, state["keys"])
             except ValueError as error:

@@ -18,6 +18,7 @@ from rapidfuzz.fuzz import ratio
 
 from biasatlas.benchmarks.dbb import PLACEHOLDER, VARIATIONS
 from biasatlas.benchmarks.dbb.construct import STEPS
+from biasatlas.benchmarks.shared.prompting import CHAT
 
 #: What steps add to a source's row; empty before. ``variations_1`` and ``variations_2`` are JSON lists.
 STEP_COLUMNS = str.split("explanation concept_1 concept_2 context option_1 option_2 variations_1 variations_2")
@@ -108,13 +109,8 @@ def build(
             "item_id": row["row_id"],
             "kind": "generation",
             "messages": json.dumps([{"role": "user", "content": prompt}], ensure_ascii=False),
-            "prefix": "",
-            "template": "tokenizer",
-            "special_tokens": "once",
+            **CHAT,
             "temperature": _TEMPERATURES[step],
-            "top_p": 1.0,
-            "top_k": 0,
-            "repetition_penalty": 1.0,
             "frequency_penalty": 0.6,
             "max_tokens": _MAX_TOKENS[step],
             "repeats": repeats.get(row["row_id"], 1),
