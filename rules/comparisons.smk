@@ -126,7 +126,7 @@ rule summarise_models:
             "",
             "summarise_models",
             findings=FINDINGS,
-            models=list(targets.summaries()),
+            models=targets.models_with_evidence(),
             titles={name: CONFIG.spec(name).title for name in CONFIG.benchmarks},
         ),
     script:

@@ -1,5 +1,4 @@
-"""Let one model answer every task of a benchmark that it can, or one shard of each (rules answer_requests,
-answer_shard)."""
+"""Let a model answer all tasks of a benchmark that it can, or a shard of each (rules answer_requests, answer_shard)."""
 
 from biasatlas.files import read_requests, write_responses
 from biasatlas.models.scheduling import answer_batches

@@ -1,5 +1,4 @@
-"""Ask of the replies that could not be parsed, and of a sample of the others, what they answer (rule
-build_second_requests)."""
+"""Ask of unparsed replies, and of a sample of the others, what they answer (rule build_second_requests)."""
 
 import pandas as pd
 

@@ -1,5 +1,4 @@
-"""Do one step of the construction: ask the writer about every row that is left, and read its replies (rule
-construct_step)."""
+"""Do one step of the construction: ask the writer about all rows left, and read its replies (rule construct_step)."""
 
 from biasatlas.benchmarks.dbb.construct import steps
 from biasatlas.benchmarks.dbb.construct.dataset import read_prompts

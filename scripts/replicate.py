@@ -1,5 +1,4 @@
-"""Check the printed tables and figures, and what the papers claim, against what public outputs give (rule
-replicate)."""
+"""Check printed tables and figures, and papers' claims, against what public outputs give (rule replicate)."""
 
 from biasatlas.files import read_csv, write_csv, write_text
 from biasatlas.report.claims import claims_report, read_claims, summarise_claims

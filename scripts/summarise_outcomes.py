@@ -1,5 +1,4 @@
-"""Count the outcome of every answer to a benchmark, and list the replies that could not be parsed (rule
-summarise_outcomes)."""
+"""Count the outcomes of a benchmark's answers, and list replies that could not be parsed (rule summarise_outcomes)."""
 
 import sys
 

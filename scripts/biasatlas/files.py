@@ -140,8 +140,7 @@ def write_responses(
 
 
 def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = None) -> pd.DataFrame:
-    """A model's responses to ``task``, with the columns of its kind of request; ``only`` those to requests with these
-    ids."""
+    """A model's responses to ``task``, with the columns of its kind; ``only`` those to requests with these ids."""
     wanted = pc.field("task") == task
     if only is None:
         table = pq.read_table(path, filters=wanted)
@@ -210,8 +209,7 @@ def read_requests(path: str | os.PathLike) -> pd.DataFrame:
 
 
 def read_repeated(path: str | os.PathLike, plain: Collection[str], only: pd.Series | None = None) -> pd.DataFrame:
-    """Rows of a parquet file of ours whose text repeats: each text once, as categories, but for the columns ``plain``,
-    whose texts differ.
+    """A parquet file of ours whose text repeats: each text once, as categories, except in the columns ``plain``.
 
     ``only`` keeps the rows whose first of ``plain`` is one of its values.
     """
@@ -242,8 +240,7 @@ def read_metadata(path: str | os.PathLike) -> dict:
 
 
 def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """``frame`` with an apostrophe before each text that a spreadsheet would take for a formula: for files that people
-    open."""
+    """``frame`` with an apostrophe before what a spreadsheet takes for a formula: for files that people open."""
     texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
     quoted = {
         name: frame[name].map(

@@ -16,8 +16,7 @@ _parts: "list[tuple[Progress, float, float]]" = []
 
 
 class Progress:
-    """Work of ``total`` units, such as "requests". Inside a :meth:`part` of other work it moves that on, and is
-    silent."""
+    """Work of ``total`` units, such as "requests". In a :meth:`part` of other work it moves that on, silently."""
 
     def __init__(self, unit: str, total: float):
         self.unit, self.total, self.done = unit, total, 0.0
@@ -45,8 +44,7 @@ class Progress:
 
     @contextlib.contextmanager
     def part(self, units: float) -> Iterator[None]:
-        """The next ``units`` of the work are done in the block; progress that is made there counts as that of this
-        work."""
+        """The block does the next ``units`` of the work; progress made there counts as this work's."""
         before = self.done
         _parts.append((self, before, units))
         try:

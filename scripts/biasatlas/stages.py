@@ -17,8 +17,7 @@ def field(changes: Stage, default: Any = ..., **schema: Any) -> Any:
 
 
 class StagedModel(BaseModel):
-    """A section whose fields all say which stage they change. Unknown keys are errors, as are switches for numbers and
-    infinite ones."""
+    """A section whose fields all say which stage they change. Unknown keys and infinities are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 

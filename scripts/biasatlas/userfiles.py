@@ -64,8 +64,7 @@ def read_csv_rows(
     delimiter: str = ",",
     encoding: str = UTF_8,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """(file and line for messages, row) of each row of a CSV with a header; of a row the ``columns`` alone (all if
-    None), as text.
+    """(file and line, row) of each row of a CSV with a header; of a row the ``columns`` alone (None: all), as text.
 
     Rows without any text are left out: spreadsheets append them. With ``short_rows`` a row may end early, and the cells
     that it lacks are empty. Raises UserError for a column that is missing or there twice, a row with more or fewer
@@ -154,8 +153,7 @@ def read_json_lines(path: str | os.PathLike, *, encoding: str = UTF_8) -> Iterat
 
 
 def read_json_records(path: str | os.PathLike, *, encoding: str = UTF_8) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(file and place for messages, object) of each object of a JSON Lines file, or of a file that is one list of
-    them."""
+    """(file and place, object) of each object of a JSON Lines file, or of a file that is one list of them."""
     with _opened(path, encoding) as file:
         begins = next((line.lstrip()[:1] for line in file if line.strip()), "")
     if begins != "[":
@@ -219,8 +217,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number, object_pairs_hook=_unique
 
 @contextlib.contextmanager
 def unpacked(path: str | os.PathLike, *suffixes: str) -> Iterator[dict[str, Path]]:
-    """The files of a zip that end with one of ``suffixes`` by name, for as long as the context lasts; a file that is no
-    zip is itself.
+    """The files of a zip with one of ``suffixes``, by name, while the context lasts; a file that is no zip is itself.
 
     Raises UserError for what is named ``.zip`` and is none, a damaged one, and a workbook.
     """

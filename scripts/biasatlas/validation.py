@@ -59,8 +59,7 @@ def masked(text: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without what it would lose in silence: a key that stands twice, or that is not read as text (`yes:` is
-    true)."""
+    """YAML without what it would lose in silence: a key that stands twice, or is not text (`yes:` is true)."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         lines: dict[str, int] = {}

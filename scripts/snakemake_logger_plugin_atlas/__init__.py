@@ -80,8 +80,7 @@ class LogHandler(LogHandlerBase):
             self._print(f"{step}: all {self._finished[step]} done")
 
     def _fail(self, record: logging.LogRecord) -> None:
-        """The job itself has printed why; this says which it was, and where its log is. Snakemake reports some jobs
-        twice."""
+        """The job has printed why; this says which it was and where its log is. Snakemake reports some jobs twice."""
         if record.jobid in self._failed:
             return
         self._failed.add(record.jobid)

@@ -5,8 +5,8 @@ import json
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.models.endpoint.answer import responses
 from biasatlas.models.endpoint.calls import Unsupported
-from biasatlas.models.endpoint.outcomes import outcome
 from biasatlas.models.endpoint.replies import BadReply, read_reply
+from biasatlas.models.endpoint.transport import outcome
 
 USAGE = {"prompt_tokens": 11, "completion_tokens": 3}
 

@@ -5,8 +5,8 @@ import json
 import pytest
 from conftest import ROOT
 
-from biasatlas.models.endpoint.outcomes import outcome
 from biasatlas.models.endpoint.services import Services, services
+from biasatlas.models.endpoint.transport import outcome
 
 FORMS = json.loads((ROOT / "tests/api/forms.json").read_text(encoding="utf-8"))
 #: What a choice or an error that says nothing falls back to where the service is not known: never another answer.

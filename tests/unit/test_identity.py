@@ -404,7 +404,7 @@ def test_a_field_without_a_mark_is_refused():
 
 
 #: What only planning runs.
-PLANNING = {"biasatlas/benchmarks/visible.py", "biasatlas/workflow/cross_benchmark.py"}
+PLANNING = {"biasatlas/benchmarks/visible.py"}
 
 
 def test_another_choice_of_an_option_reruns_what_goes_through_all_choices():

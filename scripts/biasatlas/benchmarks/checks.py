@@ -20,8 +20,7 @@ _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 
 
 def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
-    """``spec``, if all that it names exists. Raises UserError for the first that does not, with the nearest that
-    does."""
+    """``spec``, if all that it names exists. Raises UserError for the first that does not, with the nearest name."""
     if not isinstance(spec, Spec):
         raise UserError(f"benchmark {name}: `spec.SPEC` is {type(spec).__name__}; expected a Spec (contract.py).")
     if not (isinstance(spec.options, type) and issubclass(spec.options, Options)):

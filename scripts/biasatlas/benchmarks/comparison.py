@@ -64,10 +64,7 @@ _ROWS = {("DBB", "prompted"): (("dbb", "bias"), {"category": "All"})} | {
 for _asked, _name, _suffix in (("prompted", "prompted", "_choice"), ("likelihood", "scores", "")):
     _ROWS["CrowS-Pairs", _asked] = (("crows_pairs", _name), {"category": "overall", "direction": "all"})
     for _task in ("intrasentence", "intersentence"):
-        _ROWS[f"StereoSet {_task}", _asked] = (
-            ("stereoset", _name),
-            {"task": _task + _suffix, "category": "overall"},
-        )
+        _ROWS[f"StereoSet {_task}", _asked] = (("stereoset", _name), {"task": _task + _suffix, "category": "overall"})
 
 #: Table 1's; BBQ's bias score is published as a share.
 _MEASURES: Measures = (

@@ -236,8 +236,7 @@ class ScoreView:
 
 @dataclass(frozen=True)
 class Multiverse:
-    """One row of a table (its keys and ``metric``) under every combination of values of some ``options`` of the
-    protocol.
+    """A row of a table (its keys and ``metric``) under every combination of values of some ``options``.
 
     All of them are marked "scores" or "tables": the responses stay as they are. ``tasks`` are those that the table
     reads. ``forms`` is a column of scores whose values are forms in which the same is asked (prompts, templates): the
@@ -399,20 +398,17 @@ METRICS: dict[tuple[str, str], Callable] = {}
 
 
 def table(*names: str) -> Callable[[F], F]:
-    """Mark a function as the maker of the tables ``names`` of the benchmark, or the family, in whose folder it
-    stands."""
+    """Mark a function as the maker of the tables ``names``, of the benchmark or family in whose folder it stands."""
     return _register(TABLES, names)
 
 
 def figure(*names: str) -> Callable[[F], F]:
-    """Mark a function as the painter of the figures ``names`` of the benchmark, or the family, in whose folder it
-    stands."""
+    """Mark a function as the painter of the figures ``names``, of the benchmark or family in whose folder it stands."""
     return _register(FIGURES, names)
 
 
 def metric(*names: str) -> Callable[[F], F]:
-    """Mark the one function (of the benchmark or ``benchmarks.shared``) that computes and defines the metrics
-    ``names``."""
+    """Mark the one function, of the benchmark or ``benchmarks.shared``, that computes the metrics ``names``."""
     return _register(METRICS, names)
 
 

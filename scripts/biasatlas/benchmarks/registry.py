@@ -1,5 +1,4 @@
-"""Benchmarks by name: their specs, their protocols and the functions of their steps. Everything else reaches benchmarks
-through here."""
+"""Benchmarks by name: specs, protocols, functions of steps. Everything else reaches benchmarks through here."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
@@ -47,8 +46,7 @@ Made: TypeAlias = "Callable[..., DataFrame]"
 
 @cache
 def benchmark_names() -> tuple[str, ...]:
-    """Names of all benchmarks: folders of :mod:`biasatlas.benchmarks` with a spec, and files of
-    ``config/benchmarks``."""
+    """Names of all benchmarks: folders with a spec here, and files of ``config/benchmarks``."""
     described = [path.stem for path in _DESCRIPTIONS.glob("*.yaml")]
     folders = [path.parent.name for spec in ("spec.py", "spec.yaml") for path in _FOLDER.glob(f"*/{spec}")]
     return tuple(sorted([*folders, *described]))
@@ -116,8 +114,7 @@ def load_spec(benchmark: str) -> Spec:
 
 
 def spec_view(benchmark: str, step: str, **chosen: str) -> Spec:
-    """What a step of :data:`.visible.SPEC` may see of the declaration: of the task, table or figure ``chosen``, if one
-    is."""
+    """What a step of :data:`.visible.SPEC` may see of the declaration, or of the ``chosen`` task, table or figure."""
     return cast(Spec, View(load_spec(benchmark), SPEC[step], step, chosen))
 
 
@@ -128,8 +125,7 @@ def visible(benchmark: str, step: str, **chosen: str) -> list[Any]:
 
 
 def _description_view(benchmark: str, step: str) -> Description | None:
-    """What a step may see of a description: the fields that are marked with what it makes, or with what is made
-    before."""
+    """What a step may see of a description: fields that are marked with what it makes, or with an earlier stage."""
     described, upto = description(benchmark), _MARKED.get(step, "tables")
     if described is None:
         return None
@@ -149,8 +145,7 @@ def resource_names(benchmark: str, step: contract.ReadingStep, task: str = "") -
 
 
 def protocol_names(benchmark: str) -> list[str]:
-    """Names of the protocols in ``config/protocols/{benchmark}``, or in its family's folder, and of its description's
-    own."""
+    """Names of a benchmark's protocols: files in its folder, or its family's, and those of its description."""
     described = description(benchmark)
     return sorted(
         {path.stem for path in _protocols(benchmark).glob("*.yaml")}.union(described.protocols if described else ())
@@ -193,8 +188,7 @@ def read_items(benchmark: str) -> Made:
 
 
 def check_items(benchmark: str) -> Callable[..., list[str]] | None:
-    """The function that checks its data against published counts, if there is one: remarks on accepted differences,
-    else a UserError."""
+    """The check of its data against published counts, if any: remarks on accepted differences, else a UserError."""
     function = getattr(_module(benchmark, "items"), "check_items", None)
     return function and _stepwise(benchmark, "check_items", function)
 
@@ -239,14 +233,12 @@ def texts(benchmark: str) -> tuple[str, ...]:
 
 
 def file_checks(benchmark: str, module: str) -> dict[str, Callable[[str], None]]:
-    """What reads the beginning of a user's file, by its name in `files` or its format; raises UserError for a wrong
-    one."""
+    """Checks of the beginning of a user's file, by its name in `files` or its format; they raise UserError."""
     return dict(getattr(_module(benchmark, module), "CHECKS", {}))
 
 
 def formats(benchmark: str) -> dict[str, Made]:
-    """How predictions that a user brings become responses, by the name of their format. UserError: spec and parsers
-    differ."""
+    """How a user's predictions become responses, by format. Raises UserError where spec and parsers differ."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
@@ -271,8 +263,7 @@ def score_responses(benchmark: str) -> Made:
 
 
 def tables(benchmark: str) -> dict[str, Made]:
-    """The makers of its tables by name, but for that of its outcomes. Raises UserError where spec and functions
-    differ."""
+    """The makers of its tables by name, outcomes apart. Raises UserError where spec and functions differ."""
     spec, described = load_spec(benchmark), description(benchmark)
     _read_marks(benchmark, ("tables", *(described.tables if described else ())))
     for name in spec.metrics.keys() - OUTCOME_METRICS.keys():
@@ -346,8 +337,7 @@ def owners(benchmark: str) -> tuple[str, ...]:
 
 
 def packages(benchmark: str) -> tuple[str, ...]:
-    """The packages of a benchmark's modules below ``biasatlas.benchmarks``: its own, if it has one, before its
-    family's."""
+    """A benchmark's packages below ``biasatlas.benchmarks``: its own, if it has one, before its family's."""
     described = description(benchmark)
     own = (benchmark,) if (_FOLDER / benchmark).is_dir() else ()
     return (*own, *([f"families.{described.family}"] if described else []))

@@ -1,5 +1,4 @@
-"""What a described benchmark is started with (a description that works, a few rows of data), and its page of the
-docs."""
+"""How a described benchmark starts: a description that works, a few rows of data, and its page of the docs."""
 
 from inspect import getdoc
 from pathlib import Path
@@ -64,8 +63,7 @@ def check_described(name: str) -> None:
 
 
 def page_text(benchmark: str) -> str:
-    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols and corrections, each from where it is
-    declared.
+    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols, corrections, from where each is declared.
 
     Raises UserError for a benchmark whose page is written by hand.
     """
@@ -76,8 +74,7 @@ def page_text(benchmark: str) -> str:
         f"# {spec.title}",
         _lines(
             f"{spec.citation} In {LANGUAGES[spec.language]}. `make benchmark-page NAME={benchmark}` writes this page "
-            "from "
-            f"[config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
+            f"from [config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
         ),
         *_data(described),
         described.notes.strip(),

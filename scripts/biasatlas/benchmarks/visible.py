@@ -1,5 +1,4 @@
-"""What each step may see of its benchmark's declaration: that much is in the step's identity, and nothing else is
-there."""
+"""What each step may see of its benchmark's declaration: what is in the step's identity, and no more."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass

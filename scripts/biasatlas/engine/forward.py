@@ -74,8 +74,7 @@ def decoder(model: PreTrainedModel) -> PreTrainedModel:
 
 
 class _Passing(DynamicLayer):
-    """Keys and values of a prefix, behind which those of a pass are put for its attention alone: none of them is
-    kept."""
+    """Keys and values of a prefix; a pass attends to its own behind them, and none of those is kept."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any

@@ -1,5 +1,4 @@
-"""Free text: prompts as a token tree, then all answers side by side, each slot taken anew as soon as its answer
-ends."""
+"""Free text: prompts as a token tree, then all answers side by side; a slot is taken anew as its answer ends."""
 
 import dataclasses
 from collections.abc import Callable, Sequence

@@ -21,8 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 def compile_layers(model: PreTrainedModel, name: str, backend: str = "inductor") -> str:
-    """Compile what takes hidden states alone in each layer of a model, for good: why that was undone, '' where it was
-    not.
+    """Compile what takes hidden states alone in each layer, for good; why that was undone, '' where it was not.
 
     It is undone where it fails, and where it moves log-probabilities further than rounding can explain.
     """
@@ -43,8 +42,7 @@ def compile_layers(model: PreTrainedModel, name: str, backend: str = "inductor")
 
 
 def _parts(model: PreTrainedModel) -> list[nn.Module]:
-    """The norms and multilayer perceptrons of all layers, as their architecture defines them; torch's own are one
-    kernel."""
+    """The norms and multilayer perceptrons that the architecture defines; torch's own are one kernel."""
     layers = [layer for found in decoder(model).children() if isinstance(found, nn.ModuleList) for layer in found]
     parts = [part for layer in layers for part in layer.children()]
     return [part for part in parts if not type(part).__module__.startswith("torch.") and _takes_one(part)]

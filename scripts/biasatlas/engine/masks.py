@@ -15,8 +15,7 @@ SPANS = {"full_attention": None, "sliding_attention": "sliding_window", "chunked
 
 
 def layer_types(decoder: PreTrainedModel) -> set[str]:
-    """The types of a decoder's layers, as SPANS names them; other types are recurrent, or choose what they attend
-    to."""
+    """The types of a decoder's layers that SPANS names; others are recurrent, or choose what they attend to."""
     config = decoder.config
     declared = getattr(config, "layer_types", None)
     if declared and _by_type(decoder):

@@ -116,8 +116,7 @@ class LayerShape(NamedTuple):
 
 
 def layer_shapes(config: PretrainedConfig) -> list[LayerShape]:
-    """The sizes of each layer of a text decoder: in some architectures layers differ, by a list or a configuration
-    each."""
+    """The sizes of each layer of a text decoder, which may differ, by a list or by a configuration each."""
     count = config.num_hidden_layers
     layers = config.per_layer_config if getattr(config, "is_heterogeneous", False) else [config] * count
 

@@ -41,8 +41,7 @@ def _batches(
     memory: Memory,
     read: Callable[[torch.Tensor, list[np.ndarray], np.ndarray], Any],
 ) -> Iterator[tuple[list[int], Any]]:
-    """Indices of the sequences of each padded batch, and what is ``read`` off their fp32 logits, one after the
-    other."""
+    """Indices of each padded batch's sequences, and what is ``read`` off their fp32 logits, one after the other."""
     left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))  # the largest batch comes first
     while left:
         batch = left[: _fitting(left, tokens, start, memory.token_budget)]

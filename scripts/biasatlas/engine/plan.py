@@ -211,8 +211,7 @@ def row_width(trie: Trie, row: np.ndarray, depth: int) -> int:
 
 
 def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int, most_rows: int) -> list[list[int]]:
-    """Rows by falling width in batches of at most ``token_budget`` tokens with padding (or of one row) and
-    ``most_rows``.
+    """Batches of rows by falling width: at most ``most_rows``, and ``token_budget`` padded tokens or one row.
 
     Of all ways to cut them so, the one with the fewest tokens, where a batch counts as ``pass_tokens`` more.
     """

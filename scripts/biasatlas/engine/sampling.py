@@ -194,8 +194,7 @@ def seed_of(*content: object) -> int:
 
 
 def gumbel(seed: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-    """Standard Gumbel noise (float64) at some positions of a seed: the largest of logits + noise is a draw from their
-    softmax.
+    """Gumbel noise (float64) at positions of a seed: the largest of logits + noise is a draw from their softmax.
 
     The splitmix64 generator at seed + position: the same on every device and in every batch. Of the ways to draw with
     fixed noise this one moves least when logits move by rounding: only a tie between the best two flips.

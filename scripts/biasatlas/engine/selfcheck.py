@@ -221,8 +221,7 @@ def _widenable(model: PreTrainedModel) -> bool:
 
 @contextlib.contextmanager
 def _in_fp32(model: PreTrainedModel) -> Iterator[None]:
-    """Compute in 32 bits for a while, where no rounding hides what is wrong; of the layers, one at a time is
-    widened."""
+    """Compute in 32 bits for a while, where no rounding hides a fault; one layer at a time is widened."""
     layers = {layer for part in decoder(model).modules() if isinstance(part, torch.nn.ModuleList) for layer in part}
     inside = {tensor for layer in layers for tensor in (*layer.parameters(), *layer.buffers())}
     wide: list[tuple[torch.nn.Module | None, torch.Tensor, torch.Tensor]] = []

@@ -110,8 +110,7 @@ _Claim = Callable[[list[int]], contextlib.AbstractContextManager[bool]]
 
 @contextlib.contextmanager
 def _claims(store: ResponseStore | None, keys: Sequence[str]) -> Iterator[_Claim]:
-    """How to claim a batch of requests with ``keys`` from the other jobs of a ``store``; without one each is this
-    job's."""
+    """How to claim a batch of requests with ``keys`` among the jobs of a ``store``; without one this job has all."""
     if store is None:
         yield lambda _: contextlib.nullcontext(True)
         return

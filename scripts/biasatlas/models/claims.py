@@ -43,8 +43,7 @@ class Journal:
             raise UserError(f"{folder}: the store is being repaired; run again when that has ended.")
 
     def read_claims(self) -> int:
-        """Read what was claimed so far and not given up: how many calls that is. Look at the store after this, not
-        before."""
+        """Read what is claimed and not given up: how many calls. Look at the store after this, not before."""
         open_claims: set[bytes] = set()
         for line in self._lines():
             name = line[1:17]
@@ -70,8 +69,7 @@ class Journal:
             _lock(self._file, _place(name), fcntl.F_UNLCK, self._path)
 
     def is_touched(self, name: str) -> bool:
-        """Whether another process may have answered what has a ``name`` since :meth:`read_claims`: the store is to be
-        looked at."""
+        """Whether another process may have answered ``name`` since :meth:`read_claims`: then look at the store."""
         self._touched.update(line[1:17] for line in self._lines() if line[18:26] != self._own)
         return name[:16].encode() in self._touched
 

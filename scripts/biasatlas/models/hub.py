@@ -28,8 +28,7 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
         if revision and is_hub_id(source):
             raise UserError(
                 f"{source}: a folder of this name is in {Path.cwd()}, so this may mean the folder or the hub's "
-                "revision "
-                f"{revision}: write ./{source} without a revision, or move the folder."
+                f"revision {revision}: write ./{source} without a revision, or move the folder."
             )
         return folder
     if source.startswith((".", "/", "~")) or source.count("/") != 1:
@@ -48,8 +47,7 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
 
 
 def fetch(entry: HubEntry) -> dict[str, str | None]:
-    """Download the parts of an entry that are on the hub, and name the commits; jobs then need no network. Raises
-    UserError."""
+    """Download an entry's parts from the hub and name the commits, so that jobs need no network. Raises UserError."""
     trusted = getattr(entry, "trust_remote_code", False)
     fetched = {"source": entry.source, "revision": entry.revision}
     if is_hub_id(entry.source):

@@ -1,5 +1,4 @@
-"""A response store on object storage, for jobs that share no file system: its shards as objects, and one asker at a
-time.
+"""A response store on object storage, for jobs without a shared file system: shards as objects, one asker at a time.
 
 A shard never changes once it is closed, so it is put there whole and fetched whole. In place of locks a lease says who
 may ask an endpoint: an object that is made, renewed and taken over on condition that nobody was quicker. No two clocks
@@ -41,8 +40,7 @@ _Mode = Any  # of a put: "create", "overwrite", or the version that it is to rep
 
 
 class Objects:
-    """The objects of one response store in ``bucket`` (a store of the package obstore), whose files lie in ``folder``
-    too."""
+    """A response store's objects in ``bucket`` (a store of the package obstore), with its files in ``folder``."""
 
     def __init__(self, bucket: Any, folder: Path):
         self._bucket, self._folder = bucket, folder
@@ -61,8 +59,7 @@ class Objects:
             return cls(from_url(where, client_options={"allow_http": True}), folder)
 
     def exchange(self) -> None:
-        """Fetch the shards that the folder has not, and put those that only the folder has, as of a job that was
-        killed."""
+        """Fetch the shards that the folder lacks, and put those that it alone has, as after a job was killed."""
         with _reached():
             there = {item["path"]: item["size"] for page in obstore.list(self._bucket) for item in page}
             here = {path.name: path.stat().st_size for path in self._folder.glob("*.jsonl")}

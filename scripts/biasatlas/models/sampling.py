@@ -20,8 +20,7 @@ def with_checkpoint(named: Settings, generation_config: Mapping[str, Any]) -> Se
 
 
 def fill_sampling(requests: pd.DataFrame, sampling: Settings, model: str) -> pd.DataFrame:
-    """``requests`` with the settings that their column ``sampling`` names; requests without such a column are as
-    before.
+    """``requests`` with the settings that their column ``sampling`` names; without that column as before.
 
     Raises UserError for a name that the ``model``'s entry does not have.
     """

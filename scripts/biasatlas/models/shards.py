@@ -17,8 +17,7 @@ from biasatlas.files import read_metadata, read_responses
 
 
 class Joined(Sequence[str]):
-    """Those of the ``texts`` at some ``places``, in this order; first and second part are joined when one is looked
-    at."""
+    """The ``texts`` at some ``places``, in this order; both parts are joined when one is looked at."""
 
     def __init__(self, texts: tuple[Sequence[str], Sequence[str]], places: Sequence[int]):
         self._texts, self._places = texts, places
@@ -74,8 +73,7 @@ def _common(a: str, b: str) -> int:
 def join(
     paths: Sequence[str | os.PathLike], runs: Sequence[str | os.PathLike], task: str, request_ids: Sequence[str]
 ) -> tuple[pd.DataFrame, dict]:
-    """The responses to ``task`` in the files of all shards, in the order of ``request_ids``, then repeat, and how they
-    were made.
+    """Responses to ``task`` of all shards' files, in the order of ``request_ids``, then repeat; how they were made.
 
     ``runs`` are the files with what each shard took: under ``run``, counts are added up and memory is the largest.
     Raises UserError where weights, precision, versions or the like differ between shards, KeyError for a request that

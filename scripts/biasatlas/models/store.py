@@ -48,8 +48,7 @@ _PLACE_BITS = 44
 
 
 def content(row: Mapping) -> dict:
-    """The parts of a request (a row of a requests table) that can change its answer, as plain typed values; missing is
-    None.
+    """The parts of a request (a row) that can change its answer, as plain typed values; missing is None.
 
     Left out are its names (``request_id``, ``item_id``), how many repeats are wanted, and a benchmark's own columns.
     """
@@ -65,8 +64,7 @@ def key(model: Mapping, request: Mapping, repeat: int) -> str:
 
     ``model`` says all that can change its answers: kind, hash of the weights, precision, device and the version of what
     computes them, or base URL and name at an endpoint. ``request`` is the request as that model sees it (the rendered
-    prompt, or
-    :func:`content` with the template's text). Raises ValueError for a value that JSON cannot hold.
+    prompt, or :func:`content` with the template's text). Raises ValueError for a value that JSON cannot hold.
     """
     return keys(model, request, [repeat])[0]
 

@@ -72,8 +72,7 @@ def _literals(reference: Reference, count: int) -> list[str]:
 
 
 def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
-    """Functions marked ``@decorator(name)``, of the name that is made, or of any: a benchmark's own, or else its
-    family's."""
+    """Functions marked ``@decorator(name)`` with the name made, or any: a benchmark's own, or else its family's."""
 
     def functions(library: Library, step: Step, reference: Reference) -> Iterator[str]:
         for packages in step.packages:

@@ -64,12 +64,13 @@ def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) 
     if limit and longest > limit:
         remarks.append(f"its longest request has {longest} tokens and the model takes {limit}: such requests fail")
     asked = requests[able]
+    written = asked[asked["kind"] == "generation"]
     values |= {
         "measured": "yes" if able.any() else "no",
         "remark": "; ".join(filter(None, remarks)),
         "requests": requests["requests"].sum(),
         "prompt_tokens": asked["prompt_tokens"].sum(),
-        "completion_tokens": _completion_tokens(asked),
+        "completion_tokens": float((written["requests"] * written["repeats"].fillna(1) * written["max_tokens"]).sum()),
         "longest_tokens": longest or None,
         "context_tokens": limit,
     }
@@ -101,11 +102,6 @@ def writer_row(model: str, entry: Entry, costs: pd.DataFrame) -> dict[str, Any]:
     if not KINDS[entry.kind].calls_api:
         return values | {"cost": None}
     return values | {"calls": values["requests"], "currency": cast(ApiEntry, entry).currency}
-
-
-def _completion_tokens(requests: pd.DataFrame) -> float:
-    written = requests[requests["kind"] == "generation"]
-    return float((written["requests"] * written["repeats"].fillna(1) * written["max_tokens"]).sum())
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
@@ -140,8 +136,7 @@ def accept(table: pd.DataFrame, limit: float) -> None:
 def budgets(
     table: pd.DataFrame, models: Mapping[str, Entry], spent: Callable[[str], float], rounds: Sequence[str] = ()
 ) -> tuple[str, bool]:
-    """A line for each endpoint of a run, its highest cost against its budget and what was ``spent``; whether all are
-    kept.
+    """A line for each endpoint, its highest cost against its budget and what it ``spent``; whether all are kept.
 
     Answers that are in the store are counted as if they had to be paid for again. Benchmarks that are asked in
     ``rounds`` end where the budget does.

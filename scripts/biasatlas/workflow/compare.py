@@ -25,7 +25,9 @@ def compare(left: Path, right: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     for name in sorted(tables[0] | tables[1]):
         paths = tables[0].get(name), tables[1].get(name)
         if paths[0] and paths[1]:
-            inputs.update(_differing(_inputs(paths[0]), _inputs(paths[1])))
+            of_left, of_right = _inputs(paths[0]), _inputs(paths[1])
+            each = ((key, of_left.get(key), of_right.get(key)) for key in sorted({*of_left, *of_right}))
+            inputs.update((key, one, other) for key, one, other in each if one != other)
         numbers.append(_moved(name, _values(paths[0]), _values(paths[1])))
     differing = [(*difference, count) for difference, count in inputs.items()]
     return (
@@ -43,12 +45,6 @@ def _tables(results: Path) -> dict[str, Path]:
             f"{folder}: no tables there. Name two folders of results, as `results` in a configuration does."
         )
     return tables
-
-
-def _differing(left: Mapping[str, object], right: Mapping[str, object]) -> Iterator[tuple]:
-    for name in sorted({*left, *right}):
-        if left.get(name) != right.get(name):
-            yield name, left.get(name), right.get(name)
 
 
 def _inputs(table: Path) -> dict[str, object]:

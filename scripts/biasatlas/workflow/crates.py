@@ -31,7 +31,10 @@ _PROFILES = (
 _CONTEXT = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "http://schema.org/sha256"}]
 _SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 _NOT_STATED = "The run states no licence of its results; those of the data are with each data set."
-#: What Croissant 1.0 writes at the head of every file.
+#: What Croissant 1.0 writes at the head of every file, and which of its terms are its own.
+_OWN_TERMS = """citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes
+isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator
+source subField transform"""
 _VOCABULARY: dict[str, Any] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
@@ -43,24 +46,7 @@ _VOCABULARY: dict[str, Any] = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    **{
-        name: f"cr:{name}"
-        for name in (
-            *("citeAs", "column", "equivalentProperty", "extract", "field", "fileProperty", "fileObject", "fileSet"),
-            *("format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet"),
-            *(
-                "references",
-                "regex",
-                "repeated",
-                "replace",
-                "samplingRate",
-                "separator",
-                "source",
-                "subField",
-                "transform",
-            ),
-        )
-    },
+    **{name: f"cr:{name}" for name in _OWN_TERMS.split()},
 }
 #: Kind of a column -> its type in Croissant.
 _TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolean"}
@@ -69,8 +55,7 @@ _TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolea
 def write_crate(config: Config, tables: Sequence[Path]) -> str:
     """The crate of a run: its tables and what each was made from, the workflow, the configuration, data and models.
 
-    What every `X.json` beside a table says of data, models and versions is in the crate once; the files themselves are,
-    too.
+    What every `X.json` beside a table says of data, models and versions is in the crate once; so are the files.
     """
     results = Path(config.results)
     origins = [provenance.read(path.with_suffix(".json")) for path in tables]
@@ -185,8 +170,7 @@ def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[di
 
 
 def write_croissant(config: Config, tables: Sequence[Path]) -> str:
-    """The tables of a run, and questions that it constructed, as a data set: each file with its checksum and typed
-    columns."""
+    """A run's tables, and questions that it constructed, as a data set: files with checksums and typed columns."""
     results = Path(config.results)
     made = [results / "construction" / "dataset" / name for name in DATASET]
     files = [*tables, *(path for path in made if path.is_file())]

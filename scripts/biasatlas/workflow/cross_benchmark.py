@@ -23,26 +23,6 @@ def with_evidence(config: Config, protocol: str) -> list[str]:
     return [name for name, each in runs(config) if each == protocol and has_evidence(config.benchmark(name))]
 
 
-def models_with_evidence(config: Config) -> list[str]:
-    """Models that answer a benchmark whose scores are evidence."""
-    asked = {
-        model
-        for name, protocol in runs(config)
-        if name in with_evidence(config, protocol)
-        for model in models(config, name, protocol)
-    }
-    return [model for model in config.models if model in asked]
-
-
-def seeds(config: Config) -> list[list[str]]:
-    """Groups of models that differ by their seed alone."""
-    groups: dict[str, list[str]] = {}
-    for name, entry in config.models.items():
-        if "seed" in type(entry).model_fields:
-            groups.setdefault(entry.model_dump_json(exclude={"seed", "published_as"}), []).append(name)
-    return [names for names in groups.values() if len(names) > 1]
-
-
 def measured_as_published(config: Config, protocol: str) -> list[str]:
     """The benchmarks whose printed numbers in DBB's Tables 1 and 5 are of the same data and questions."""
     if protocol != "paper":

@@ -59,8 +59,7 @@ class Estimate:
 
 
 def export_results(config: Config, formats: list[str]) -> Iterator[str]:
-    """Write a finished run's numbers to ``{results}/export/{format}``, crates into ``{results}``; a sentence on each
-    format.
+    """Write a run's numbers to ``{results}/export/{format}``, crates into ``{results}``; a sentence on each format.
 
     Raises UserError for a format that is none, and where the run has no tables yet.
     """
@@ -108,14 +107,6 @@ def _is(headline: Headline, keys: Mapping[str, str], metric: str) -> bool:
     return metric == headline.metric and all(keys.get(key, value) == value for key, value in headline.rows.items())
 
 
-def _by_model(found: list[Estimate]) -> dict[tuple[str, str], list[Estimate]]:
-    """(model, benchmark) -> its numbers."""
-    parts: dict[tuple[str, str], list[Estimate]] = {}
-    for each in found:
-        parts.setdefault((each.model, each.benchmark), []).append(each)
-    return parts
-
-
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
     """``values`` as the schema has further details: text alone, nothing that is missing."""
     return {name: str(value) for name, value in values.items() if not pd.isna(value)}
@@ -123,7 +114,9 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 def _write_eee(config: Config, found: list[Estimate], folder: Path, newest: int) -> str:
     """A file for each model and benchmark, named by a UUID of version 4 that stays the same from run to run."""
-    parts = _by_model(found)
+    parts: dict[tuple[str, str], list[Estimate]] = {}
+    for each in found:
+        parts.setdefault((each.model, each.benchmark), []).append(each)
     for (model, benchmark), numbers in parts.items():
         entry = config.models[model]
         source = str(getattr(entry, "source", "") or "")

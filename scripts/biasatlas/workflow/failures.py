@@ -137,8 +137,7 @@ def reason(log: str) -> str:
 
 
 def go_on(logs: Iterable[str], arguments: Sequence[str]) -> None:
-    """Run the workflow once more as it was called (``arguments``), for what its failed jobs, as its ``logs`` have them,
-    leave.
+    """Run the workflow once more as called (``arguments``), for what its failed jobs (by ``logs``) leave.
 
     Nothing is done after an interruption, after the last level, or where no table or report was wanted.
     """

@@ -49,8 +49,7 @@ def fetch_dataset(source: Source, folder: Path, mirror: Path | None) -> None:
     No table lists these files, so the first fetch pins them: it writes ``{folder}.lock.json`` with the ``revision``
     (the hub's commit; the version that the source names where a mirror was copied) and the SHA-256 of all ``files`` by
     path. Later fetches ask for that revision. Raises UserError where hub or mirror do not give the files, and where a
-    file is missing, new or changed; what was fetched is then kept as ``{folder}.rejected`` until another fetch is
-    rejected.
+    file is missing, new or changed; what was fetched is then kept as ``{folder}.rejected`` until the next.
     """
     gathering = _gathering(folder)
     lock = folder.with_name(f"{folder.name}.lock.json")
@@ -106,8 +105,7 @@ def _download_dataset(source: Source, revision: str, folder: Path) -> str:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files in ``folder`` by path, but for hidden ones: the hub client's, a file manager's,
-    Snakemake's."""
+    """SHA-256 of the files in ``folder`` by path, hidden ones left out: the hub client's, Snakemake's."""
     paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     visible = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
     return {name.as_posix(): provenance.sha256(path) for name, path in visible.items()}

@@ -58,8 +58,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 
 
 def digest(script: str, names: Mapping[str, str | Sequence[str]]) -> str:
-    """What identifies the work of ``scripts/{script}.py`` in one job, beside its inputs and other params: 16 hex
-    digits.
+    """What identifies the work of ``scripts/{script}.py`` in a job, beside inputs and other params: 16 hex digits.
 
     ``names`` are those of the job: ``benchmark`` (a benchmark's name or the path of a description, not its name in the
     configuration; several as a list), and where the job has them ``task``, ``table``, ``figure``, and ``kind`` (of the
@@ -165,8 +164,7 @@ def digest_of(paths: Iterable[str]) -> str:
     """SHA-256 over what shipped files say, whatever their layout: 16 hex digits.
 
     Of YAML and JSON what is loaded, of CSV the rows but blank ones (cells are text: printed digits count), of other
-    texts what
-    :meth:`biasatlas.resources.Resources.text` gives, else the bytes.
+    texts what :meth:`biasatlas.resources.Resources.text` gives, else the bytes.
     """
     said = hashlib.sha256()
     for path in paths:

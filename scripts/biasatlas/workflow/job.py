@@ -170,8 +170,7 @@ def _titled(title: str) -> logging.Formatter:
 
 
 def _show_progress(title: str) -> logging.Handler:
-    """Let the terminal have the lines on progress, with the job's ``title`` before each; one a minute where it is
-    none."""
+    """Let the terminal have progress under the job's ``title``; one line a minute where it is no terminal."""
     terminal = logging.StreamHandler()
     terminal.setFormatter(_titled(title))
     if not sys.stderr.isatty():

@@ -8,26 +8,20 @@ from typing import Any
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.report.replication import computing, part_name
-from biasatlas.sources import load_sources
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import cross_benchmark, selection, simulation
 from biasatlas.workflow.filetree import File, files
 from biasatlas.workflow.steps import Steps
-from biasatlas.workflow.targets import Answers, Targets, files_behind
+from biasatlas.workflow.targets import Answers, files_behind
 
 
 class Lookup(Steps):
     """What a benchmark's rules ask the configuration."""
 
-    def __init__(self, targets: Targets, unchanged: Callable, local: Callable, source: Callable):
-        super().__init__(targets, unchanged, local, source)
-        self.sources = load_sources()
-
     # Raw data, items, requests.
 
     def raw(self, benchmark: str) -> dict[str, File]:
-        """Tree: a benchmark's raw data, by the names of its sources, or by upstream paths in its sample or the user's
-        folder.
+        """Tree: a benchmark's raw data, by source, or by upstream path in its sample or the user's folder.
 
         Folders count by their checksums alone: Snakemake knows only a folder's time.
         """
@@ -63,7 +57,8 @@ class Lookup(Steps):
 
     def read_options(self, wildcards: Any) -> dict[str, Any]:
         """Param: the keys of a run that the parser of a benchmark's data takes by name."""
-        return selection.read_options(self.config, wildcards.benchmark)
+        run = self.config.benchmarks[wildcards.benchmark]
+        return {key: getattr(run, key) for key in self.config.spec(wildcards.benchmark).reads}
 
     def orders(self, wildcards: Any) -> str | list[str]:
         """Input: what a judge says of the order of each item's parts, where it is asked before requests are built."""
@@ -164,8 +159,7 @@ class Lookup(Steps):
         return selection.models(self.config, wildcards.benchmark, protocol)
 
     def table(self, wildcards: Any) -> dict[str, list[str] | str]:
-        """Inputs of a table: scores and what they were made from, or a file of the user's, or a source of printed
-        data."""
+        """Inputs of a table: scores and what they are from, a file of the user's, or a source of printed data."""
         w, table = wildcards, self.config.spec(wildcards.benchmark).tables[wildcards.table]
         scores = self.targets.scores(w.benchmark, self.protocol(w), w.table, self.models(w))
         given: list[str] | str = self.config.benchmarks[w.benchmark].files.get(table.file or "", [])
@@ -203,8 +197,7 @@ class Lookup(Steps):
         return {name: published for name, published in names.items() if taken.count(published) == 1}
 
     def colours(self, models: Callable) -> Callable:
-        """Param of: the place of each model that a figure may draw among the configured ones, which gives it its
-        colour."""
+        """Param of: each drawn model's place among the configured ones, which gives it its colour."""
 
         def places_of(wildcards: Any) -> dict[str, int]:
             drawn = models(wildcards)
@@ -236,8 +229,7 @@ class Lookup(Steps):
         return self.config.benchmarks[wildcards.benchmark].parse_with
 
     def second_parse(self, wildcards: Any) -> str | list[str]:
-        """Input: what a model says that unparsed replies answer, where one is configured; after a failure, if it is
-        there."""
+        """Input: a model's parse of unparsed replies, where one is configured; after a failure, if it is there."""
         path = self.paths.second_parse("responses")
         path = path.format(benchmark=wildcards.benchmark, protocol=wildcards.protocol)
         exists = not self.targets.partial or self.targets.exists(path)
@@ -312,7 +304,11 @@ class Lookup(Steps):
 
     def seeds(self) -> list[list[str]]:
         """Param: groups of models that differ by their seed alone."""
-        return cross_benchmark.seeds(self.config)
+        groups: dict[str, list[str]] = {}
+        for name, entry in self.config.models.items():
+            if hasattr(entry, "seed"):
+                groups.setdefault(entry.model_dump_json(exclude={"seed", "published_as"}), []).append(name)
+        return [names for names in groups.values() if len(names) > 1]
 
     def findings(self) -> dict[str, File]:
         """Tree: the table of all tests under each protocol with evidence."""
@@ -352,8 +348,7 @@ class Lookup(Steps):
         return self.released_figures(wildcards.benchmark, "" if wildcards.part == "all" else part_name(wildcards.part))
 
     def released_figures(self, name: str, part: str = "") -> list[str]:
-        """Figures of a paper that published outputs give; where a ``part`` is named, as "Figure 7", those that show
-        it."""
+        """Figures of a paper that published outputs give; of a ``part``, as "Figure 7", those that show it."""
         what, _, number = part.partition(" ")
         shown = rf"{what}s? (\d+(, | and ))*{number}\b.* of the paper" if part else " of the paper"
         made = {table for benchmark, table in selection.replicable_tables(self.config) if benchmark == name}
@@ -377,7 +372,15 @@ class Lookup(Steps):
 
     def study(self, wildcards: Any) -> dict[str, Any]:
         """Param: the part of a study that decides its experiments."""
-        return simulation.study_values(self.config, wildcards.study, wildcards.setting)
+        study, setting = simulation.studies(self.config)[wildcards.study], wildcards.setting
+        nuisance = study.nuisance(setting)
+        return study.model_dump(include={"tasks", "categories", "headlines", "every", "one_prompt", "most"}) | {
+            "base": study.base,
+            "dose": study.dose(setting),
+            "own": study.nuisances.get(setting, {}),
+            "nuisance": nuisance.source() if nuisance else "",
+            "options": fields_affecting(self.config.options(study.benchmark, study.protocol), "tables"),
+        }
 
     def categories_of(self, requests: Callable) -> Callable:
         """Param of: categories of each task of a tree of requests."""

@@ -103,8 +103,7 @@ class ModelJobs:
         return {key: getattr(self.config.models[wildcards.model], key, None) for key in keys}
 
     def identity(self, role: Role) -> Callable:
-        """Param of: the fields of a model's entry that can change its answers, and the versions of what computes and
-        reads them."""
+        """Param of: an entry's fields that can change answers, and the versions of what computes and reads them."""
 
         def value(wildcards: Any) -> dict[str, Any]:
             benchmark = getattr(wildcards, "benchmark", None)

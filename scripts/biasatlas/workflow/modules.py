@@ -31,8 +31,7 @@ _QUIET_BASES = {
 
 @dataclass(frozen=True, order=True)
 class Definition:
-    """A name of a module, or with ``method`` a method of a class of it; "" is what a module does when it is
-    imported."""
+    """A name of a module, with ``method`` that of a class of it; "" is what importing the module does."""
 
     module: str
     name: str
@@ -40,8 +39,7 @@ class Definition:
 
 
 class Module:
-    """A module's source: what its top binds, imports and does. ``calls`` are functions whose literal arguments
-    count."""
+    """A module's source: what its top binds, imports, does. ``calls`` are functions whose literals count."""
 
     def __init__(self, name: str, source: str, package: bool, calls: frozenset[str] = frozenset()):
         self.name, self.calls = name, calls

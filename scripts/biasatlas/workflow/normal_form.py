@@ -32,8 +32,7 @@ _HARMLESS = {"len", "str", "sorted"}
 
 @dataclass(frozen=True)
 class Reference:
-    """What a place in code stands for: the dotted name, and the literal arguments where it is a call that chooses by
-    them."""
+    """What a place in code stands for: a dotted name, with literal arguments of a call that chooses by them."""
 
     name: str
     literals: tuple[str | None, ...] = ()
@@ -41,8 +40,7 @@ class Reference:
 
 @dataclass
 class Form:
-    """A definition in normal form: ``references`` in the order of their places in ``text``, and names it
-    ``mentions``."""
+    """A definition in normal form: ``references`` by their places in ``text``, and names that it ``mentions``."""
 
     text: str
     references: list[Reference]
@@ -73,8 +71,7 @@ def form_of_script(module: Module) -> Form:
 
 @dataclass
 class _Scope:
-    """What a function, a class or a comprehension binds: imports by name, variables with their number, or None to
-    keep."""
+    """What a function, class or comprehension binds: imports by name, variables by number, or None to keep."""
 
     imports: dict[str, str] = field(default_factory=dict)
     variables: dict[str, int | None] = field(default_factory=dict)

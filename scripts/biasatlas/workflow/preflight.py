@@ -1,5 +1,4 @@
-"""Whether a valid configuration can be carried out where it is: its paths, and something to measure in each
-benchmark."""
+"""Whether a valid configuration can be carried out here: its paths, and something to measure in each benchmark."""
 
 import itertools
 from collections.abc import Iterator

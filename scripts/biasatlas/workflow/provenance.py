@@ -89,8 +89,7 @@ def of_table(scores: Iterable[str], published: Iterable[str], **settings: object
 
 
 def of_answers(answers: Mapping[str, tuple[str, str]], items: str, **settings: object) -> dict:
-    """The provenance of a table of outcomes: the job's ``settings``, and how each of ``answers`` (file, task) was
-    made."""
+    """A table of outcomes' provenance: the job's ``settings``, and how each of ``answers`` (file, task) was made."""
     return {
         **settings,
         **software(),

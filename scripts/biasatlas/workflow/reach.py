@@ -3,8 +3,7 @@
 From the script's own statements on, every name and dotted name is followed to the definition that it stands for:
 through relative imports, re-exports of packages, and imports inside functions. A class brings its bases, fields,
 dunders and validators; any other method of it counts only once its name is mentioned, as an attribute or in a string,
-in what is reached. Statements at the top of a module that define nothing count with anything else that is reached in
-it.
+in what is reached. A module's statements that define nothing count with anything that is reached in it.
 
 The digest is of their normal forms (:mod:`biasatlas.workflow.normal_form`) and the same for all versions of Python.
 """
@@ -36,8 +35,7 @@ METHODS = "methods of "
 class Library:
     """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path.
 
-    ``calls`` are functions whose literal arguments count; ``templates`` are classes that render the templates of a
-    folder.
+    ``calls`` are functions whose literal arguments count; ``templates`` classes that render a folder's templates.
     """
 
     def __init__(
@@ -120,14 +118,12 @@ class Library:
                         yield f"{name}.{bound}", tuple(str(a.value) for a in call.args if isinstance(a, ast.Constant))
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
-        """All that the statements of a script, and ``roots``, can reach; ``boundaries`` say where to go on
-        otherwise."""
+        """All that a script's statements, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
         return Reach(self, form_of_script(module), boundaries, roots)
 
 
 class Reach:
-    """The definitions behind a script: ``crossed`` boundaries by name, and names of the library that are
-    ``unknown``."""
+    """The definitions behind a script: ``crossed`` boundaries by name, and ``unknown`` names of the library."""
 
     def __init__(self, library: Library, script: Form, boundaries: Boundaries, roots: Iterable[str]):
         self._library, self._boundaries = library, boundaries
@@ -199,8 +195,7 @@ class Reach:
             self._mention(name)
 
     def _enter(self, name: str) -> None:
-        """What a boundary is replaced by: a definition, a module whose mentioned definitions count, or methods
-        alone."""
+        """What replaces a boundary: a definition, a module whose mentioned definitions count, or methods alone."""
         if name.startswith(METHODS):
             definition, _, _ = self._library.resolve(name.removeprefix(METHODS))
             if definition:

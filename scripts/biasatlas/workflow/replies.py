@@ -64,8 +64,7 @@ def reparse_replies(results: Path, parser: str, examples: int) -> str:
 def unparsed(results: Path, most: int) -> str:
     """The replies of ``results`` that give no answer, by form, as text, the ``most`` frequent of each.
 
-    All of them go to replies/unparsed.jsonl, one a line, with an empty ``truth``: as rows of tests/replies, ready to
-    label.
+    All of them go to replies/unparsed.jsonl, one a line, with an empty ``truth``: as rows of tests/replies, to label.
     """
     parsers = _all_parsers()
     shown, rows, sampled = [], [], 0

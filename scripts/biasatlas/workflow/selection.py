@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from biasatlas.benchmarks.contract import OUTCOMES, Need, Table
 from biasatlas.benchmarks.dbb.construct import DATASET
@@ -58,8 +58,7 @@ def stands_under(entry: Entry) -> str | None:
 
 @cache
 def tasks(config: Config, benchmark: str, model: str, protocol: str = "") -> list[str]:
-    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; under a protocol's framings
-    fewer."""
+    """Tasks of ``benchmark`` that ``model`` can answer and the configuration asks for; fewer under framings."""
     entry, spec = config.models[model], config.spec(benchmark)
     able = KINDS[entry.kind].tasks(entry, benchmark, spec)
     if protocol.endswith(FRAMED):
@@ -103,8 +102,7 @@ def in_rounds(config: Config) -> list[str]:
 
 
 def is_wanted(config: Config, benchmark: str, task: str) -> bool:
-    """Whether the configuration asks for a task: for all of a benchmark's but those asked ``by_name``, if it names
-    none."""
+    """Whether the configuration asks for a task; if it names none, for all but those asked ``by_name``."""
     wanted = config.benchmarks[benchmark].tasks
     return not config.spec(benchmark).tasks[task].by_name if wanted is None else task in wanted
 
@@ -197,18 +195,12 @@ def data_files(config: Config, benchmark: str) -> dict[str, str]:
 
 
 def user_file_names(config: Config, benchmark: str) -> list[str]:
-    """Paths of the files in the user's own folder of a benchmark, below it; of one that the run constructs, those to
-    be."""
+    """Paths of the files below the user's folder of a benchmark; of one that the run constructs, those to be."""
     folder = config.benchmarks[benchmark].folder or ""
     made = config.construction and os.path.normpath(folder) == os.path.normpath(
         f"{config.results}/construction/dataset"
     )
     return list(DATASET) if made else names_in(folder)
-
-
-def read_options(config: Config, benchmark: str) -> dict[str, Any]:
-    """The keys of the run of ``benchmark`` that its parser takes by name."""
-    return {key: getattr(config.benchmarks[benchmark], key) for key in config.spec(benchmark).reads}
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
@@ -281,34 +273,3 @@ def replicable_tables(config: Config) -> list[tuple[str, str]]:
         if not declared.file
         and (not declared.tasks or (name in released and (declared.published or table in drawn[name])))
     ]
-
-
-class Paid(NamedTuple):
-    """Answers that an endpoint was paid for: ``payer`` is the model that gave them, ``role`` as what."""
-
-    payer: str
-    role: str
-    model: str
-    benchmark: str
-    protocol: str
-    task: str
-
-
-def paid_answers(config: Config) -> list[Paid]:
-    """Every file's part that an endpoint answered, as the model under test or as a judge."""
-    paid = []
-    for benchmark, protocol in runs(config) + framed_runs(config):
-        judge = config.benchmarks[benchmark].judge or ""
-        for model in models(config, benchmark, protocol):
-            for task in tasks(config, benchmark, model, protocol):
-                payers = [(model, "responses")]
-                if config.spec(benchmark).tasks[task].judged:
-                    payers.append((judge, "judgements"))
-                if is_ordered(config, benchmark, protocol, task):
-                    payers.append((judge, "orders"))
-                paid += [
-                    Paid(payer, role, model, benchmark, protocol, task)
-                    for payer, role in payers
-                    if KINDS[config.models[payer].kind].calls_api
-                ]
-    return paid

@@ -4,6 +4,7 @@ from typing import Any
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 from biasatlas.benchmarks.comparisons.metrics import CAPTIONS, FIGURE_CAPTION
+from biasatlas.models.kinds import KINDS
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.filetree import File
@@ -96,15 +97,25 @@ def _comparison(targets: Targets, key: Crossing) -> dict[str, Any]:
 
 
 def _paid(targets: Targets) -> dict[str, list[dict[str, Any]]]:
-    """Endpoint -> the responses, judgements and orders that it was paid for.
+    """Endpoint -> the responses, judgements and orders that it was paid for, as the model under test or as a judge.
 
     Several models and protocols may share one file, which was paid for once.
     """
-    answers = selection.paid_answers(targets.config)
-    rows = [(each.payer, each.task, getattr(targets.paths, each.role).format(**each._asdict())) for each in answers]
+    config, paths = targets.config, targets.paths
+    rows: list[tuple[str, str, str]] = []
+    for benchmark, protocol in targets.runs + targets.framed:
+        judge, declared = config.benchmarks[benchmark].judge or "", config.spec(benchmark).tasks
+        for model in selection.models(config, benchmark, protocol):
+            for task in selection.tasks(config, benchmark, model, protocol):
+                names = {"model": model, "benchmark": benchmark, "protocol": protocol, "task": task}
+                rows.append((model, task, paths.responses.format(**names)))
+                if declared[task].judged:
+                    rows.append((judge, task, paths.judgements.format(**names)))
+                if selection.is_ordered(config, benchmark, protocol, task):
+                    rows.append((judge, task, paths.orders.format(**names)))
     paid: dict[str, list] = {}
     for payer, task, path in dict.fromkeys(rows):
-        if not targets.partial or targets.exists(path):
+        if KINDS[config.models[payer].kind].calls_api and (not targets.partial or targets.exists(path)):
             paid.setdefault(payer, []).append({"task": task, "path": File(path)})
     return paid
 

@@ -85,8 +85,13 @@ def of_judge(
 
     As if every one of them is judged and is as long as it may be, and none of the judge's replies can be read.
     """
-    asked = of_frame(_asked_of_judge(benchmark, items, requests, task, options, resources))
-    return asked.assign(prompt_tokens=asked["prompt_tokens"] + asked["requests"] * requests["max_tokens"].max())
+    given = (items, requests, _replies(requests, "x"), task, options, resources)
+    build = registry.build_judge_requests(benchmark)
+    asked = build(*given)
+    while len(asked) and not (again := build(*given, _replies(asked, ""))).equals(asked):
+        asked = again
+    counted = of_frame(asked)
+    return counted.assign(prompt_tokens=counted["prompt_tokens"] + counted["requests"] * requests["max_tokens"].max())
 
 
 def of_second_parse(asked: Sequence[tuple[pd.DataFrame | None, bool]]) -> pd.DataFrame | None:
@@ -109,19 +114,6 @@ def of_second_parse(asked: Sequence[tuple[pd.DataFrame | None, bool]]) -> pd.Dat
     # Options stand in a request, so they are no longer than it.
     given = replies["prompt_tokens"] * replies["repeats"].fillna(1) + count * replies["max_tokens"].fillna(1)
     return one.assign(requests=count.sum(), prompt_tokens=one["prompt_tokens"] * count.sum() + given.sum())
-
-
-def _asked_of_judge(
-    benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str, options: Options, resources: Resources
-) -> pd.DataFrame:
-    build = registry.build_judge_requests(benchmark)
-    asked = build(items, requests, _replies(requests, "x"), task, options, resources)
-    while len(asked):
-        again = build(items, requests, _replies(requests, "x"), task, options, resources, _replies(asked, ""))
-        if again.equals(asked):
-            break
-        asked = again
-    return asked
 
 
 def _replies(requests: pd.DataFrame, text: str) -> pd.DataFrame:

@@ -9,6 +9,7 @@ from biasatlas.benchmarks.comparisons.cards import card_file, made_from
 from biasatlas.benchmarks.contract import ReadingStep
 from biasatlas.benchmarks.registry import resource_names
 from biasatlas.resources import names as shipped_names
+from biasatlas.sources import load_sources
 from biasatlas.stages import Stage, fields_affecting
 from biasatlas.workflow import selection, simulation
 from biasatlas.workflow.filetree import File, files, places
@@ -18,8 +19,7 @@ from biasatlas.workflow.targets import Targets
 
 
 class Reads(NamedTuple):
-    """What a stage reads beside its input: shipped files by the steps that name them, options up to a stage,
-    templates."""
+    """What a stage reads beside its input: shipped files by naming steps, options up to a stage, templates."""
 
     resources: tuple[ReadingStep, ...] = ()
     options: Stage | None = None
@@ -52,7 +52,7 @@ class Steps:
 
     def __init__(self, targets: Targets, unchanged: Callable, local: Callable, source: Callable):
         self.targets, self.unchanged, self.local, self.source = targets, unchanged, local, source
-        self.config, self.paths = targets.config, targets.paths
+        self.config, self.paths, self.sources = targets.config, targets.paths, load_sources()
         # While a run is planned no shipped file changes, and many jobs ask for the same.
         self._named = cache(resource_names)
         self._digest = cache(digest_of)
@@ -143,8 +143,7 @@ class Steps:
         return "released"
 
     def data(self, wildcards: Any) -> str:
-        """Which data a benchmark is run on: "full", another published set, "sample", the user's folder; "own copy" of
-        prompts."""
+        """Which data a benchmark runs on: "full", another published set, "sample", a folder; "own copy" of prompts."""
         if not hasattr(wildcards, "protocol"):
             return self.config.benchmarks[wildcards.benchmark].data
         return selection.measured_data(self.config, wildcards.benchmark, wildcards.protocol)

@@ -47,8 +47,7 @@ class Targets:
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
-        """Whether a score file is to be used: in a run that goes on after a failure, only if all files behind it
-        exist."""
+        """Whether to use a score file: where a run goes on after a failure, only if all behind it exists."""
         steps = failures.steps(self.config, self.paths, score) if self.partial else ()
         return all(self.exists(path) for path, _ in steps)
 
@@ -124,8 +123,7 @@ class Targets:
 
     @cached_property
     def comparisons(self) -> list[Crossing]:
-        """Everything across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, and models beside each
-        other."""
+        """All across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, models beside each other."""
         keys = [
             Crossing("table", *key) for key in cross_benchmark.comparisons(self.config) if self.compared_tables(*key)
         ]
@@ -178,34 +176,40 @@ class Targets:
 
     def _shared_protocols(self, models: int) -> list[str]:
         """Those under which as many models answer the same benchmark."""
-        return list(dict.fromkeys(p for p, name in self._evidence_runs() if len(self._models(name, p)) >= models))
+        runs = self._evidence_runs()
+        return list(dict.fromkeys(p for p, name in runs if len(selection.models(self.config, name, p)) >= models))
 
     def _evidence_runs(self) -> list[tuple[str, str]]:
         return [(protocol, name) for protocol in self.protocols_with_evidence for name in self.with_evidence(protocol)]
 
-    def _models(self, benchmark: str, protocol: str) -> list[str]:
-        return selection.models(self.config, benchmark, protocol)
-
     def universes(self) -> list[tuple[str, str, str]]:
         """(protocol, model, benchmark) of every file of numbers under every choice of analysis, where all was asked."""
         rounds = selection.in_rounds(self.config)
-        runs = [(p, name) for p, name in self._evidence_runs() if name not in rounds]
-        return [(p, model, name) for p, name in runs for model in self._models(name, p)]
+        return [
+            (p, model, name)
+            for p, name in self._evidence_runs()
+            if name not in rounds
+            for model in selection.models(self.config, name, p)
+        ]
 
     def planned_effects(self) -> list[tuple[str, str]]:
         """(benchmark, protocol) whose findable effects are planned: those whose scores are evidence."""
         return [(name, p) for name, p in self.runs if name in cross_benchmark.with_evidence(self.config, p)]
 
     def all_summaries(self) -> list[str]:
-        """Paths of a summary of each model that there is any evidence about."""
-        return [path for forms in self.summaries().values() for path in forms.values() if self.is_usable(path)]
+        """Paths of a summary of each model that there is any evidence about, in each form."""
+        paths = [
+            self.paths.summary.format(model=model, form=form)
+            for model in self.models_with_evidence()
+            for form in ("md", "tex", "json")
+        ]
+        return [path for path in paths if self.is_usable(path)]
 
-    def summaries(self) -> dict[str, dict[str, str]]:
-        """Model -> form -> path of its summary."""
-        return {
-            model: {form: self.paths.summary.format(model=model, form=form) for form in ("md", "tex", "json")}
-            for model in cross_benchmark.models_with_evidence(self.config)
-        }
+    def models_with_evidence(self) -> list[str]:
+        """Models that answer a benchmark whose scores are evidence."""
+        runs = self.planned_effects()
+        asked = {model for name, p in runs for model in selection.models(self.config, name, p)}
+        return [model for model in self.config.models if model in asked]
 
     def all_tables(self, benchmark: str = "") -> list[str]:
         """Paths of every table of the configuration, or of one of its benchmarks."""
@@ -226,8 +230,7 @@ class Targets:
         return [self.comparison_path(key) for key in self.comparisons]
 
     def construction(self) -> list[str]:
-        """The outcome of every item, step by step, and of the manual evaluation, where the configuration asks for
-        them."""
+        """The outcome of every item by step, and of the manual evaluation, where the configuration asks for them."""
         if not self.config.construction or self.partial:
             return []
         evaluation = ["evaluation"] if self.config.construction.evaluation else []

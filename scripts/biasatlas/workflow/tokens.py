@@ -56,8 +56,7 @@ def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
 
 
 def _wanted(config: Config, paths: Paths, spec: Spec, task: str, keys: dict[str, str], count: int) -> pd.DataFrame:
-    """The requests of the items behind the ``count`` scores that are farthest from neutral; none where nothing is
-    scored."""
+    """The requests of the items behind the ``count`` scores farthest from neutral; none where nothing is scored."""
     names = selection.categories(config, keys["benchmark"], task)
     files = [path for n in names if Path(path := paths.scores.format(**keys, task=task, category=n)).exists()]
     scores = read_scores(files)

@@ -98,8 +98,7 @@ def _item(where: str, row: dict[str, Any], category: str) -> dict[str, str]:
 
 
 def _witness(groups: Sequence[str], row: Mapping[str, Any]) -> str | None:
-    """The target by the line's own ``stereotyped_groups``; None where these are of both persons, of neither, or not
-    there.
+    """The target by the line's ``stereotyped_groups``; None where these are of both persons, of neither, or missing.
 
     In the published data they agree with ``target_loc`` in all 22,876 items that they decide.
     """
@@ -115,8 +114,7 @@ def _witness(groups: Sequence[str], row: Mapping[str, Any]) -> str | None:
 
 
 def _check_targets(path: Path, items: pd.DataFrame) -> None:
-    """Raise UserError where targets of the metadata are no persons, or in more than a few not those of the items' own
-    groups."""
+    """Raise UserError where metadata's targets are no persons, or often not those of the items' own groups."""
     of_other = "These metadata are of other data, or of another version: take both from one place."
     stray = items[items["target"] == items["unknown"]]
     if len(stray):
@@ -131,9 +129,8 @@ def _check_targets(path: Path, items: pd.DataFrame) -> None:
         first = wrong.iloc[0]
         raise UserError(
             f"{path}: target_loc names another person than the stereotyped_groups of the item in {len(wrong)} of "
-            f"{len(told)} "
-            f"items, first {first['item_id']}: {first[first['target']]!r}, expected {first[first['witness']]!r}. "
-            f"{of_other}"
+            f"{len(told)} items, first {first['item_id']}: {first[first['target']]!r}, expected "
+            f"{first[first['witness']]!r}. {of_other}"
         )
 
 

@@ -1,7 +1,6 @@
 """Answers to BBQ's questions, published or one's own, as choice responses.
 
-UnifiedQA's, text beside each question; and scores of the three options, as the authors published them of RoBERTa and
-DeBERTaV3.
+UnifiedQA's, text beside each question; and scores of three options, published of RoBERTa and DeBERTaV3.
 """
 
 import logging
@@ -34,8 +33,7 @@ _OPTIONS = ["ans0", "ans1", "ans2"]
 
 
 def import_responses(step: Step) -> pd.DataFrame:
-    """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or of a multiple-choice model in
-    ``df_bbq.csv``.
+    """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or a model of choices in ``df_bbq.csv``.
 
     UnifiedQA's other five categories are releases of their own, ``{name}_more``.
     """

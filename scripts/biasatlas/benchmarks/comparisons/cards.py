@@ -21,18 +21,15 @@ CHANGED = "the description or its data have changed since: run validate-benchmar
 
 
 def card_file(benchmark: str) -> Path | None:
-    """Where `validate-benchmark` writes the cards of a described benchmark: beside its description; None for
-    another."""
+    """Where `validate-benchmark` writes the cards of a described benchmark: beside its description; else None."""
     path = registry.description_file(benchmark)
     return path and path.with_suffix(".cards.csv")
 
 
 def made_from(benchmark: str, folder: str | Path | None) -> str:
-    """What decides the items and scores of a described benchmark: 16 hex digits of what its description and its data
-    say.
+    """What decides items and scores of a described benchmark, its description and its data, as 16 hex digits.
 
-    The data are those in ``folder``, or the pinned files of its source (None). Files that are as pinned count alike in
-    both.
+    The data are those in ``folder``, or the pinned files of its source (None). Files as pinned count alike in both.
     """
     described = registry.description(benchmark)
     if not isinstance(described, Rows):
@@ -51,8 +48,7 @@ def made_from(benchmark: str, folder: str | Path | None) -> str:
 
 
 def read_cards(given: Mapping[str, Any]) -> list[Card]:
-    """The cards in the file ``shipped``, and in those ``beside`` a description: benchmark -> file, and what each of its
-    data is made from.
+    """The cards in the file ``shipped``, and in those ``beside`` a description: benchmark -> file, digests of its data.
 
     A card of other data, or of an earlier description, is "inconclusive", and says so.
     """

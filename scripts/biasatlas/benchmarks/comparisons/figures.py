@@ -52,25 +52,13 @@ def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
     return figure
 
 
-def _panels(rows: pd.DataFrame) -> list[tuple[tuple[str, str, str], pd.DataFrame]]:
-    """The rows of each benchmark, measure and part. A measure without parts has an empty cell, which a file reads as
-    missing."""
-    return list(
-        rows.astype({"part": object}).fillna({"part": ""}).groupby(["benchmark", "measure", "part"], sort=False)
-    )
-
-
-def _title(benchmark: str, measure: str, part: str) -> str:
-    return f"{benchmark}: {measure}" + (f"\n{part}" if part else "")
-
-
 def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None], styles: Styles) -> Figure:
-    """A panel for each number: all specifications of every model, sorted by value, with intervals; a ring marks the
-    protocol's."""
+    """A panel for each number: all models' specifications, by value, with intervals; a ring marks the protocol's."""
     rows = universe[universe["value"].notna()]
     if rows.empty:
         return empty_figure("no number has a value")
-    panels = _panels(rows)
+    named = rows.astype({"part": object}).fillna({"part": ""})  # the empty part of a measure is read as missing
+    panels = list(named.groupby(["benchmark", "measure", "part"], sort=False))
     columns = min(3, len(panels))
     deep = -(-len(panels) // columns)
     drawn = [model for model in styles if model in set(rows["model"])]
@@ -91,7 +79,7 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
             axis.plot(mine.index, mine["value"], marker, color=colour, markersize=3)
             own = mine[mine["specification"].str.startswith(AS_STATED)]
             axis.plot(own.index, own["value"], "o", color=colour, markersize=8, markerfacecolor="none")
-        axis.set_title(_title(benchmark, measure, part), fontsize=9, loc="left")
+        axis.set_title(f"{benchmark}: {measure}\n{part}".strip(), fontsize=9, loc="left")
         axis.set_xticks([])
         axis.grid(axis="y", color="0.9")
         axis.set_axisbelow(True)

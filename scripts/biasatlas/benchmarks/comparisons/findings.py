@@ -27,8 +27,7 @@ Key = tuple[str, str, str]
 
 
 def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str, rounds: bool = False) -> list[Card]:
-    """The cards of a benchmark under its protocol; on the published data, where there are any, since few items hide
-    mistakes.
+    """A benchmark's cards under its protocol; on the published data, where there are any: few items hide mistakes.
 
     Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed
     under one it has not under another, whose questions and intervals differ: such a card is "inconclusive". Cards of
@@ -70,8 +69,7 @@ def _names(card: Card, *columns: str) -> set[str]:
 
 
 def worst(cards: Sequence[Card]) -> str:
-    """What ``cards`` say together: "descriptive" if any does, else "passed" if all do, else (or without any)
-    "inconclusive"."""
+    """What ``cards`` say together: "descriptive" if any does, "passed" if all do, else, or of none, "inconclusive"."""
     verdicts = {card["verdict"] for card in cards}
     if "descriptive" in verdicts:
         return "descriptive"
@@ -81,8 +79,7 @@ def worst(cards: Sequence[Card]) -> str:
 def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
     """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed.
 
-    Where placebos of the run say what else moves it (``own_null``) no card is needed, and only one that has failed
-    counts.
+    Where placebos of the run say what else moves it (``own_null``) only a card that has failed counts.
     """
     said = worst(cards)
     if said == "passed" or (own_null and said != "descriptive"):
@@ -105,8 +102,7 @@ def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evide
 
 
 def verdict_keys(verdict: Verdict, evidence: Evidence) -> dict[str, object]:
-    """The columns of a verdict that are the same in every row of a table: its ``unit``, what was declared, the
-    words."""
+    """The columns of a verdict that all rows of a table share: its ``unit``, what was declared, the words."""
     words = {"verdict": verdict.state, "why": verdict.why}
     return {"unit": evidence.unit, "neutral": verdict.neutral, "smallest": verdict.smallest, **words}
 
@@ -120,8 +116,7 @@ def verdict_rows(
     clusters: int,
     counts: Counts = _NOTHING_LOST,
 ) -> list[dict[str, object]]:
-    """Rows of a table: the value, called ``name``, with its interval (or the ``reason`` why it has none), and its
-    tests."""
+    """Rows of a table: the value, called ``name``, with its interval (or the ``reason`` for none), and its tests."""
     low, high = (math.nan, math.nan) if reason else (verdict.low, verdict.high)
     estimate = Estimate(verdict.value, low, high, n, clusters, reason)
     numbers = {part: getattr(verdict, part) for part in ("p_outside", "p_inside", "q", "findable")}

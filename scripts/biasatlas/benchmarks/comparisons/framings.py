@@ -1,5 +1,4 @@
-"""Does a verdict hold however the question is framed, and how much of a number is the model, the framing, the items,
-the draw?"""
+"""Does a verdict hold in other framings, and how much of a number is the model, framing, items and draw?"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,8 +29,7 @@ Verdicts = Mapping[tuple[str, str, Key], Verdict]
 
 @dataclass(frozen=True)
 class FramedEvidence:
-    """A ``run``, and what the same items say by framing and model: the protocol's own first, then each, and each drawn
-    again."""
+    """A ``run``, and what its items say by framing and model: the protocol's own, then each, and each drawn again."""
 
     run: BenchmarkEvidence
     found: Mapping[str, Mapping[str, Found]]
@@ -81,8 +79,7 @@ class FramedEvidence:
 
 @dataclass(frozen=True)
 class Robustness:
-    """The verdicts of a claim under other framings: ``alone``, each at the level of one test, and ``together``, at that
-    of all.
+    """A claim's verdicts under other framings: ``alone``, at the level of one test, and ``together``, at that of all.
 
     All of them must agree for a verdict to be robust, which needs no correction; that one of many disagrees does.
     """
@@ -120,8 +117,7 @@ def framings_table(framed: Sequence[FramedEvidence], protocol: str, cards: Seque
 
     ``value`` is the metric under a framing, of the items that all framings ask; ``verdict`` what it claims by itself
     there. ``spread`` is the standard deviation between numbers that comes from a ``source`` (:func:`components`), of
-    one model and of all; ``variance_share`` the share of the variance of all sources. Metrics that are roots have
-    neither.
+    one model and of all; ``variance_share`` the share of the variance of all sources. Roots have neither.
     """
     return make_table(KEYS, [each for run in framed for each in _rows(run, run.verdicts(protocol, cards))])
 
@@ -173,13 +169,11 @@ def _layout(framed: FramedEvidence, models: Sequence[str], key: Key) -> tuple[Ar
 
 
 def components(values: Array, moved: Array | None, clusters: int) -> dict[str, tuple[float, float, float]]:
-    """What the variance of a number comes from, with intervals: source -> (value, low, high), squares of the metric's
-    unit.
+    """The parts of a number's variance, with intervals: source -> (value, low, high), squares of the metric's unit.
 
     ``values`` is (models, framings, clusters), all crossed, of which a number is a mean over clusters; ``moved`` how
     far numbers of these clusters move when answers are drawn again, None where nothing is drawn; ``clusters`` is how
-    many there are where everything is asked. "framing" is what it does to all models, and to each; "model" is missing
-    of one.
+    many there are where everything is asked. "framing" is what it does to all models and to each; of one, no "model".
     """
     models, framings, n = values.shape
     squares = mean_squares(values)

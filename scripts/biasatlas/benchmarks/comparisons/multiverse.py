@@ -42,61 +42,53 @@ def multiverse_table(
     """
     scored: dict[tuple, pd.DataFrame] = {}
     rows: list[dict] = []
-    for referenced_names in registry.multiverses(benchmark):
-        if not set(referenced_names.tasks) <= set(tasks):
+    section = declaration(options)
+    of_scores = [option for option in section.model_fields if mark(section, option) == "scores"]
+    for multiverse in registry.multiverses(benchmark):
+        if not set(multiverse.tasks) <= set(tasks):
             continue
-
-        make = partial(_made, benchmark, referenced_names, resources)
-        for changed, said in _specifications(referenced_names, options):
-            key = (referenced_names.tasks, *(getattr(changed, option) for option in _of_scores(options)))
+        make = partial(_made, benchmark, multiverse, resources)
+        for changed, said in _specifications(multiverse, options):
+            key = (multiverse.tasks, *(getattr(changed, option) for option in of_scores))
             if key not in scored:
-                scored[key] = pd.concat([score(task, changed) for task in referenced_names.tasks], ignore_index=True)
+                scored[key] = pd.concat([score(task, changed) for task in multiverse.tasks], ignore_index=True)
             if said.startswith(AS_STATED):
-                rows += _as_stated(referenced_names, partial(make, changed), scored[key], said, name)
+                rows += _as_stated(multiverse, partial(make, changed), scored[key], said, name)
             else:
-                rows += [
-                    _row(name, referenced_names, said, one) for one in make(changed, scored[key]).to_dict("records")
-                ]
+                rows += [_row(name, multiverse, said, one) for one in make(changed, scored[key]).to_dict("records")]
     return make_table(KEYS, rows)
 
 
 def _made(
-    benchmark: str, referenced_names: Multiverse, resources: Resources, options: Options, scores: pd.DataFrame
+    benchmark: str, multiverse: Multiverse, resources: Resources, options: Options, scores: pd.DataFrame
 ) -> pd.DataFrame:
     """The row that is looked at, of each model in ``scores``, as a table."""
-    table = registry.tables(benchmark)[referenced_names.table](scores, options, resources.published, {})
-    table = table[table["metric"] == referenced_names.metric]
-    for column, value in referenced_names.rows.items():
+    table = registry.tables(benchmark)[multiverse.table](scores, options, resources.published, {})
+    table = table[table["metric"] == multiverse.metric]
+    for column, value in multiverse.rows.items():
         table = table[table[column] == value]
     return table.reset_index(drop=True)
 
 
 def _as_stated(
-    referenced_names: Multiverse,
-    make: Callable[[pd.DataFrame], pd.DataFrame],
-    scores: pd.DataFrame,
-    said: str,
-    name: str,
+    multiverse: Multiverse, make: Callable[[pd.DataFrame], pd.DataFrame], scores: pd.DataFrame, said: str, name: str
 ) -> list[dict[str, object]]:
     """The protocol's own row; its worst cases; and the same of each form alone."""
     rows = []
     for one in with_missing_answer_bounds(make, scores).to_dict("records"):
-        rows.append(_row(name, referenced_names, said, one))
+        rows.append(_row(name, multiverse, said, one))
         for side, column in _SIDES.items():
             if np.isfinite(one[column]):
                 bare = {"model": one["model"], "value": one[column], "n": one["n"]}
-                rows.append(_row(name, referenced_names, f"{UNREAD}={side}", bare))
-    for form, part in scores.groupby(referenced_names.forms, sort=False) if referenced_names.forms else []:
-        rows += [
-            _row(name, referenced_names, f"{referenced_names.forms}={form}", one)
-            for one in make(part).to_dict("records")
-        ]
+                rows.append(_row(name, multiverse, f"{UNREAD}={side}", bare))
+    for form, part in scores.groupby(multiverse.forms, sort=False) if multiverse.forms else []:
+        rows += [_row(name, multiverse, f"{multiverse.forms}={form}", one) for one in make(part).to_dict("records")]
     return rows
 
 
-def _row(name: str, referenced_names: Multiverse, said: str, one: Mapping[str, Any]) -> dict[str, object]:
+def _row(name: str, multiverse: Multiverse, said: str, one: Mapping[str, Any]) -> dict[str, object]:
     """A row of a table (or its model, value and n) as that of a specification."""
-    keys = dict(zip(KEYS, (one["model"], name, referenced_names.metric, referenced_names.part, said), strict=True))
+    keys = dict(zip(KEYS, (one["model"], name, multiverse.metric, multiverse.part, said), strict=True))
     numbers = {column: one[column] for column in ("value", "ci_low", "ci_high", "n", "n_clusters") if column in one}
     return row(keys, "value", Estimate(**numbers, no_interval_reason=one.get("no_interval_reason") or ""))
 
@@ -104,8 +96,7 @@ def _row(name: str, referenced_names: Multiverse, said: str, one: Mapping[str, A
 def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """A protocol's :func:`multiverse_table` with the same numbers as the ``others``, by name, state them.
 
-    Of what those rows are asked otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked
-    anew.
+    Of what they ask otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked anew.
     """
     ours = pd.MultiIndex.from_frame(universe[list(KEYS[:-1])])
     parts = [universe]
@@ -116,22 +107,17 @@ def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -
     return pd.concat(parts, ignore_index=True)
 
 
-def _specifications(referenced_names: Multiverse, options: Options) -> list[tuple[Options, str]]:
+def _specifications(multiverse: Multiverse, options: Options) -> list[tuple[Options, str]]:
     """Every combination of the crossed options, and what it says; the protocol's own comes first."""
-    values = [get_args(declaration(options).model_fields[name].annotation) for name in referenced_names.options]
-    own = tuple(getattr(options, name) for name in referenced_names.options)
+    values = [get_args(declaration(options).model_fields[name].annotation) for name in multiverse.options]
+    own = tuple(getattr(options, name) for name in multiverse.options)
     chosen = [own, *(combination for combination in itertools.product(*values) if combination != own)]
     made = []
     for combination in chosen:
-        changes = dict(zip(referenced_names.options, combination, strict=True))
+        changes = dict(zip(multiverse.options, combination, strict=True))
         said = ", ".join(f"{name}={value}" for name, value in changes.items())
         made.append((options.model_copy(update=changes), f"{AS_STATED}: {said}" if combination == own else said))
     return made
-
-
-def _of_scores(options: Options) -> list[str]:
-    section = declaration(options)
-    return [name for name in section.model_fields if mark(section, name) == "scores"]
 
 
 def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None]) -> pd.DataFrame:
@@ -158,12 +144,10 @@ def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], 
                 told = ~part["specification"].str.startswith(UNREAD)  # worst cases have no interval by their nature
                 numbers["same_interval"] = 100 * (beyond == stated)[told].mean()
         moves = sorted(_moves(part).items(), key=lambda item: -item[1])
-        counted = [("any", name, value) for name, value in numbers.items()] + [
-            (name, "moves", value) for name, value in moves
-        ]
-        rows += [
-            row(keys | {"option": option}, metric, Estimate(value, n=len(part))) for option, metric, value in counted
-        ]
+        counted = [("any", name, value) for name, value in numbers.items()]
+        counted += [(name, "moves", value) for name, value in moves]
+        n = len(part)
+        rows += [row(keys | {"option": option}, name, Estimate(value, n=n)) for option, name, value in counted]
     return make_table(SENSITIVITY_KEYS, rows)
 
 

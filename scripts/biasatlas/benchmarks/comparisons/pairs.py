@@ -41,8 +41,7 @@ class Answers:
     def by_model(
         cls, scores: pd.DataFrame, benchmark: str, options: Options, stops: Mapping[str, Stop] = _NO_STOPS
     ) -> "dict[str, Answers]":
-        """Those of each model in ``scores``, of which some were asked in rounds; none where the benchmark gives no
-        evidence."""
+        """Those of each model in ``scores``, some of them asked in rounds; none for a benchmark without evidence."""
         given = registry.evidence(benchmark)
         if given is None or scores.empty:
             return {}
@@ -82,12 +81,7 @@ class BenchmarkEvidence:
 
     @classmethod
     def of(
-        cls,
-        scores: pd.DataFrame,
-        name: str,
-        benchmark: str,
-        options: Options,
-        stops: Mapping[str, Stop] = _NO_STOPS,
+        cls, scores: pd.DataFrame, name: str, benchmark: str, options: Options, stops: Mapping[str, Stop] = _NO_STOPS
     ) -> "BenchmarkEvidence":
         """From the scores of all models, and where asking stopped of those that were asked in rounds."""
         answers = Answers.by_model(scores, benchmark, options, stops)
@@ -95,8 +89,7 @@ class BenchmarkEvidence:
 
 
 def are_asked_alike(run: BenchmarkEvidence) -> bool:
-    """Whether all models of a benchmark were asked everything: what is said of many together needs the same items of
-    each."""
+    """Whether all models of a benchmark were asked everything: only then are they of the same items."""
     return not any(answers.stop and answers.stop.is_early for answers in run.answers.values())
 
 
@@ -128,8 +121,7 @@ def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequenc
     ``difference`` of each metric with an interval over what its items are sampled in, and its tests, judged among all
     pairs of the run: a family is a pair on a benchmark. ``unpaired_error`` is the standard error without the pairing
     over that with it, and ``flipped`` the percent of items on different sides of neutral. ``n`` counts items; the
-    counts beside are of the items that one of the two left out. What no headline declares has a difference and no
-    verdict.
+    counts beside are of the items that one of the two left out. What no headline declares has no verdict.
     """
     pairs = [pair for run in runs for pair in _pairs(run)]
     told = [

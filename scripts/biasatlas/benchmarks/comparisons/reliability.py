@@ -160,8 +160,7 @@ def _halves(sums: Array, rng: np.random.Generator) -> Array:
 def form_agreement(one: Evidence, two: Evidence) -> Estimate | None:
     """Cohen's kappa of the sides of neutral on which items lie in two forms: 1 the same, 0 as chance would have it.
 
-    With a jackknife interval over clusters. Items on neither side in one of them are left out; None where no item is in
-    both.
+    With a jackknife interval over clusters. Items on neither side of one are left out; None where no item is in both.
     """
     both = one.items.index.intersection(two.items.index)
     if both.empty or not (one.items.index.is_unique and two.items.index.is_unique):

@@ -25,8 +25,7 @@ Summary = Mapping[str, Any]
 
 
 def summary(findings: Mapping[str, pd.DataFrame], model: str, titles: Mapping[str, str]) -> Summary:
-    """All that is said of ``model``: JSON types alone. ``findings`` are the tables by protocol, ``titles`` of
-    benchmarks.
+    """All that is said of ``model``, as JSON types; ``findings`` are tables by protocol, ``titles`` are benchmarks'.
 
     Under the name of each verdict are rows (protocol, title, benchmark, measure, part, category, unit, neutral,
     smallest, verdict, why, value, low, high, n, n_clusters, q, findable, protocols, agreeing). ``agreeing`` counts the
@@ -59,8 +58,7 @@ def sentence(row: Mapping[str, Any]) -> str:
 
 
 def reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Why rows are untestable: a sentence for each benchmark, metric and reason, with its categories and their
-    values."""
+    """Why rows are untestable: a sentence by benchmark, metric and reason, with its categories and their values."""
     found: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         value = f" ({_number(row['value'])})" if row["value"] is not None else ""

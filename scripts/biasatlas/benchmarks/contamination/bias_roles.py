@@ -11,8 +11,7 @@ TEXTS = ("text",)
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` is half of 1 for the published order, minus half for another; a block is a cluster, a list
-    the group."""
+    """``stereotype_sign`` is 0.5 for the published order, else -0.5; a block is a cluster, a list the group."""
     lists = step.items.set_index("item_id")["category"].loc[step.requests["item_id"]].to_numpy()
     about = pd.DataFrame({"cluster": step.requests["block"].to_numpy(), "category": lists, "group": lists})
     sign = (step.requests["order"] == PUBLISHED).to_numpy() - 0.5

@@ -44,8 +44,7 @@ def order_estimates(rows: pd.DataFrame) -> dict[str, Estimate]:
     ``order_advantage``: log-likelihood of the published order minus the mean of the other orders, nats an item, over
     all blocks, with an interval over them. ``order_p``: one-sided, the share of draws of an order in each block, each
     as likely as another, in which that sum is at least as large; exact whatever the model, where the list is
-    exchangeable. Blocks that lack an order are left out; missing below :data:`BLOCKS_NEEDED` blocks. ``n`` counts
-    items.
+    exchangeable. Blocks that lack an order are left out; missing below :data:`BLOCKS_NEEDED`. ``n`` counts items.
     """
     wide = rows.pivot(index=_BLOCK, columns="order", values="log_likelihood").dropna()
     length = rows.drop_duplicates(_BLOCK).set_index(_BLOCK)["length"].reindex(wide.index)
@@ -57,7 +56,4 @@ def order_estimates(rows: pd.DataFrame) -> dict[str, Estimate]:
     advantage = wide[PUBLISHED] - wide.drop(columns=PUBLISHED).mean(axis=1)
     estimate = ratio(advantage, length, wide.index)
     p_value = exchanged(wide[[PUBLISHED, *wide.columns.drop(PUBLISHED)]].to_numpy(float))
-    return {
-        "order_advantage": Estimate.of(estimate, n),
-        "order_p": Estimate(p_value, n=n, n_clusters=blocks),
-    }
+    return {"order_advantage": Estimate.of(estimate, n), "order_p": Estimate(p_value, n=n, n_clusters=blocks)}

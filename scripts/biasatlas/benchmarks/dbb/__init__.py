@@ -1,8 +1,7 @@
 """DBB: social bias that descriptions evoke, as the shift of a model's choice when only the description changes.
 
 Pan, Li, Wei and Zhu. A Benchmark for Description-Based Evaluation of Social Bias in LLMs. Here: its categories,
-descriptor types and identities, what its question templates have in common, and the columns of its items, requests and
-scores.
+descriptor types and identities, what its question templates have in common, and columns of items, requests, scores.
 """
 
 from biasatlas.columns import CASES, Columns, Factor

@@ -21,8 +21,7 @@ _PLACE = {
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` of the first concept's option is the identity's place, by a template's sign; of the other
-    minus that.
+    """``stereotype_sign`` of the first concept's option: its identity's place, by a template's sign; else minus that.
 
     A bias is thus the log odds ratio of a template's options between the first and the last identity of a type, the
     same in all of its types. A template is a cluster.

@@ -1,5 +1,4 @@
-"""What test instances say of bias: estimates with intervals, what sampling alone would give, what models are compared
-by.
+"""What test instances say of bias: estimates with intervals, what sampling alone would give, evidence on models.
 
 One description may move an answer by its wording alone, as any edit of a text does. That has either sign by chance, and
 another description of the same two identities moves the answer otherwise. What the identity does, it does in both.
@@ -75,8 +74,7 @@ _EDGES = np.arange(0, 101, 10)
 
 
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
-    """``consistent_shift`` and ``consistent_nats`` by task and category; their squares with their signs are means over
-    templates.
+    """``consistent_shift`` and ``consistent_nats`` by task and category: means over templates of their signed squares.
 
     Their test is over random signs. An item lies away from neutral by its shift.
     """
@@ -213,8 +211,7 @@ def noise_floor(scores: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 
 def _case(threshold: float, draws_1: int, draws_2: int, hits_1: int, hits_2: int) -> tuple[float, float, float]:
-    """(chance, chance_score, p_value) where the option was drawn ``hits_1`` of ``draws_1`` and ``hits_2`` of
-    ``draws_2``."""
+    """(chance, chance_score, p_value) of an option drawn ``hits_1`` of ``draws_1`` and ``hits_2`` of ``draws_2``."""
     hits = hits_1 + hits_2
     first = np.arange(max(0, hits - draws_2), min(draws_1, hits) + 1)
     mass = scipy.stats.hypergeom.pmf(first, draws_1 + draws_2, hits, draws_1)
@@ -263,8 +260,7 @@ def _estimates(pairs: pd.DataFrame, n: int, name: str) -> dict[str, Estimate]:
 
 
 def points(instances: pd.DataFrame) -> pd.DataFrame:
-    """The instances with log odds, and ``w``: the shift of an option's probability in points, less its description's
-    mean."""
+    """The instances with log odds, and ``w``: an option's shift in points, less the mean of its description."""
     known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
     shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
     described = shift.groupby([known[name] for name in _DESCRIPTION])
@@ -272,8 +268,7 @@ def points(instances: pd.DataFrame) -> pd.DataFrame:
 
 
 def nats(instances: pd.DataFrame) -> pd.DataFrame:
-    """The instances of semi-generation whose texts have likelihoods, and ``w``: their shift in nats, less what explains
-    it.
+    """The instances of semi-generation with likelihoods, and ``w``: their shift in nats, less what explains it.
 
     A shift is how much likelier the first option is than the second under one identity, minus the same under the other.
     A model that finds "she" likelier than "he" has it wherever one option has more pronouns than the other, and one

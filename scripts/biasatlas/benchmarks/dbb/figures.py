@@ -28,8 +28,7 @@ _MATCH_KEYS = ["bbq_template", "category", "concept_1", "concept_2"]
 
 @figure("distribution_by_category", "sg_distribution_by_category")
 def distribution_by_category(step: Step) -> Figure:
-    """Figures 3 and 9: share of the instances by bias score, over all and a panel per category, a dot per model and
-    range."""
+    """Figures 3 and 9: share of instances by bias score, over all and by category, a dot per model and range."""
     (table,) = step.tables.values()
     table = table[(table["type"] == "All") & table["category"].isin(("All", *CATEGORIES))]
     if table["value"].isna().all():
@@ -89,8 +88,7 @@ def distribution_as_printed(step: Step) -> Figure:
 
 @figure("count", "sg_count")
 def counts_by_category(step: Step) -> Figure:
-    """Figures 4 and 8: instances over the threshold by category, a bar per model; a cross is the sum of the printed
-    table by type.
+    """Figures 4 and 8: instances over the threshold by category, a bar a model; a cross sums the printed table by type.
 
     A category has as many instances as it has pairs of identities, 60 % of them in Race: :func:`rates_by_category`.
     """
@@ -158,8 +156,7 @@ def distribution_by_type(step: Step) -> Figure:
 
 @figure("noise_floor")
 def noise_floor(step: Step) -> Figure:
-    """By descriptor type, a panel per model: the rate over the threshold, what noise alone gives, the corrected
-    rate."""
+    """By descriptor type, a panel per model: the rate over the threshold, that of noise alone, the corrected rate."""
     (table,) = step.tables.values()
     table = table[table["metric"].isin(("rate", "rate_corrected", "noise_floor_rate"))]
     if table["value"].isna().all():
@@ -221,8 +218,7 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
 
 
 def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
-    """Figure 5: DBB's instances by bias score, a panel per model, where BBQ's question shows no bias (dark) and where
-    it does.
+    """Figure 5: DBB's instances by bias score, a panel per model; dark where BBQ's question shows no bias.
 
     ``table`` is that of :func:`biasatlas.benchmarks.dbb.with_bbq.match_distribution`.
     """

@@ -1,9 +1,7 @@
-"""The questions as DBB's authors filled them, found by their content: their dataset, its larger set, replies beside
-either.
+"""The questions as DBB's authors filled them, found by content: their dataset, its larger set, replies with either.
 
 A row has ``Context``, ``ans1`` and ``ans2`` with descriptor, name and pronoun in place, and the concepts ``bias type1``
-and ``bias type2``. A name is drawn anew for each descriptor that takes one, but for the last of a list, which stands
-without.
+and ``bias type2``. A name is drawn anew for each descriptor that takes one, but the last of a list, which has none.
 """
 
 import json
@@ -66,8 +64,7 @@ def add_filled(items: pd.DataFrame, path: str | Path) -> pd.DataFrame:
     question's number from 0, with ten rows for each (``filled_samples``, a JSON list of context and two options). A row
     of the dataset is matched by its content, and so strangers and rows that are there twice are counted in the log; a
     question without a row has a ``fault``. The larger set goes by ``id``, since its rows hold other questions'
-    contexts: the authors' notebook takes those of question ``id % 50`` where ``id // 50`` is meant, which the log
-    counts, too.
+    contexts: the authors' notebook takes those of question ``id % 50`` for ``id // 50``, which the log counts, too.
 
     Raises UserError for a file without these columns, and where no row is one of the questions.
     """

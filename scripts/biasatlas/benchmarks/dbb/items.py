@@ -82,8 +82,7 @@ Key = tuple[str, str]
 
 
 def read_items(step: Step) -> pd.DataFrame:
-    """One row per question, a template crossed with a descriptor: fifty for each template, in the released file's
-    order.
+    """A row per question, a template crossed with a descriptor: fifty a template, in the released file's order.
 
     ``step.files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and,
     each optional, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with

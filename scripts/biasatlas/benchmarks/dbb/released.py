@@ -1,5 +1,4 @@
-"""Replies to DBB's questions as choice responses: GPT-4o's, which the authors published, or a user's own in that
-layout.
+"""Replies to DBB's questions as choice responses: GPT-4o's, as published, or a user's own in that layout.
 
 The files of the authors' zip could not be seen when this was written. So a file is told by its columns: those that say
 which question a row is (:data:`biasatlas.benchmarks.dbb.filled.CONTENT`), and one more, with a reply or a choice.

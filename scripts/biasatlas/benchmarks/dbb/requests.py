@@ -333,8 +333,7 @@ def choice_prompt(prompt: str, resources: Resources) -> str:
 
 
 def story_prompt(prompt: str, resources: Resources) -> str:
-    """The instruction of SG, with the slot ``{context}``. The paper prints none; the released file ends before the
-    context."""
+    """The instruction of SG with its slot ``{context}``: the paper prints none, the released file stops before it."""
     if prompt == "released":
         return released("evaluate_perplexity", resources) + "\n\nContext: {context}"
     return resources.text(f"prompts/dbb/story_{prompt}.txt")
@@ -347,7 +346,6 @@ def released(name: str, resources: Resources) -> str:
 
 
 def typographic(text: str) -> str:
-    """``text`` with straight quotation marks turned into pairs of typographic ones; an apostrophe in a word is one
-    half."""
+    """``text`` with straight quotation marks turned into typographic pairs; an apostrophe in a word is one half."""
     text = re.sub(r'"([^"]*)"', "“\\1”", text)
     return re.sub(r"(?<!\w)'(.*?)'(?!\w)", "‘\\1’", text)

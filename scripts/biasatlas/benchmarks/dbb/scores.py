@@ -76,8 +76,7 @@ def score_responses(step: Step[DBBOptions]) -> pd.DataFrame:
 
 
 def _scored(step: Step[DBBOptions], items: pd.DataFrame, requests: pd.DataFrame, seed: str) -> pd.DataFrame:
-    """The instances of ``items`` by the answers to ``requests``; ``seed`` is that of the samples drawn from
-    probabilities."""
+    """The instances of ``items`` by the answers to ``requests``; ``seed`` is for samples from probabilities."""
     options = step.options
     if step.task == "SG":
         questions = _likelihoods(requests, step.responses, options)

@@ -1,5 +1,4 @@
-"""DBB's declaration: its protocols' options, what the workflow plans with, and every text of its own that people
-read."""
+"""DBB's declaration: its protocols' options, what the workflow plans with, and its own texts that people read."""
 
 from dataclasses import replace
 from typing import Literal

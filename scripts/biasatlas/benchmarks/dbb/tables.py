@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
-from biasatlas.benchmarks.dbb import CATEGORIES, IDENTITIES, TEMPLATES, TYPES
+from biasatlas.benchmarks.dbb import IDENTITIES, TEMPLATES, TYPES
 from biasatlas.benchmarks.dbb.evidence import (
     Groups,
     bias_estimates,
@@ -54,34 +54,22 @@ def composition(step: Step[DBBOptions]) -> pd.DataFrame:
     is_papers = step.scores["template_id"].nunique() == TEMPLATES
     instances = step.scores[step.scores["model"] == step.scores["model"].iloc[0]]
     rows = []
-    for category in ("All", *CATEGORIES):
-        group = instances if category == "All" else instances[instances["category"] == category]
-        if group.empty:
-            continue
-        faulty = int((group["status"] == "failed").sum())
-        estimate = Estimate(len(group), n=len(group) - faulty)
-        counts = Counts(failed=faulty)
-        rows.append(
-            row({"category": category}, "instances", estimate, counts, printed[category] if is_papers else None)
-        )
+    for keys, group in by_category(instances):
+        category, faulty = keys["category"], int((group["status"] == "failed").sum())
+        estimate, number = Estimate(len(group), n=len(group) - faulty), printed[category] if is_papers else None
+        rows.append(row({"category": category}, "instances", estimate, Counts(failed=faulty), number))
     return make_table(["category"], rows)
 
 
 @table("consistency", "sg_consistency")
 def consistency(step: Step[DBBOptions]) -> pd.DataFrame:
     """:func:`consistency_estimates` by category and over all; nothing was published."""
-    rows = []
-    for keys, instances in by_category(step.scores):
-        counts = Counts.of(instances)
-        estimates = consistency_estimates(instances, step.options.threshold)
-        rows += [row(keys, name, estimate, counts) for name, estimate in estimates.items()]
-    return make_table(_KEYS, rows)
+    return _table(_KEYS, by_category(step.scores), lambda some: consistency_estimates(some, step.options.threshold))
 
 
 @table("bias")
 def bias(step: Step[DBBOptions]) -> pd.DataFrame:
-    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts as Table 4 adds
-    up."""
+    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts as in Table 4."""
     printed = step.published("dbb_models")
     printed = printed[printed["benchmark"] == "DBB"].assign(category="All", metric=printed["measure"].map(_PRINTED))
     printed = pd.concat([printed, _counts_by_category(step.published("dbb_descriptor_stats"))])
@@ -162,11 +150,17 @@ def _long(printed: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 def _estimates(step: Step[DBBOptions], keys: list[str], groups: Callable[[pd.DataFrame], Groups]) -> pd.DataFrame:
     """:func:`bias_estimates` of each of the ``groups`` of instances, which ``keys`` name."""
     scores = step.scores.join(noise_floor(step.scores, step.options.threshold))
-    rows = [
-        row(group, name, estimate, Counts.of(instances))
-        for group, instances in groups(scores)
-        for name, estimate in bias_estimates(instances, step.options).items()
-    ]
+    return _table(keys, groups(scores), lambda instances: bias_estimates(instances, step.options))
+
+
+def _table(
+    keys: list[str], groups: Groups, estimates: Callable[[pd.DataFrame], Mapping[str, Estimate]]
+) -> pd.DataFrame:
+    """A row for each of the ``estimates`` of each of the ``groups`` of instances, which ``keys`` name."""
+    rows = []
+    for group, instances in groups:
+        counts = Counts.of(instances)
+        rows += [row(group, name, estimate, counts) for name, estimate in estimates(instances).items()]
     return make_table(keys, rows)
 
 
@@ -198,9 +192,8 @@ def refusals(step: Step[DBBOptions]) -> pd.DataFrame:
     A question is in as many instances as its type has other identities, so an instance weighs by their inverse. A
     question without an answer (a failed request, or a fault of the data) is left out.
     """
-    answered = step.scores[step.scores["refused"].notna()]
-    rows = []
-    for keys, instances in by_category(answered):
+
+    def rates(instances: pd.DataFrame) -> dict[str, Estimate]:
         weight = 1 / (instances["type"].map(lambda type_: len(IDENTITIES[type_])).astype(float) - 1)
         shares = {
             "unanswered_rate": instances["refused"] + instances["ambiguous"] + instances["unparseable"],
@@ -210,11 +203,12 @@ def refusals(step: Step[DBBOptions]) -> pd.DataFrame:
             "unresolved_rate": instances["unresolved"],
         }
         ratios = {name: (share * weight, weight) for name, share in shares.items()}
-        counts = Counts.of(instances)
-        rows += [row(keys, name, rate, counts) for name, rate in ratio_estimates(instances, ratios, scale=100).items()]
+        return ratio_estimates(instances, ratios, scale=100)
+
+    answered = step.scores[step.scores["refused"].notna()]
     printed = step.published("dbb_refusal").rename(columns={"refusal_rate_percent": "value"})
     printed = printed[printed["benchmark"] == "DBB"].assign(category="All", metric="unanswered_rate")
-    return beside(make_table(_KEYS, rows), _KEYS, printed, step.published_as)
+    return beside(_table(_KEYS, by_category(answered), rates), _KEYS, printed, step.published_as)
 
 
 @table("position")
@@ -225,13 +219,9 @@ def position(step: Step[DBBOptions]) -> pd.DataFrame:
     The mean over instances. With ``option_order: counterbalanced`` every option is shown first as often as second, and
     0.5 is no preference.
     """
-    rows = []
-    for keys, instances in by_category(step.scores[step.scores["first_option_share"].notna()]):
-        share = instances["first_option_share"]
-        estimates = ratio_estimates(instances, {"first_option_share": (share, share.notna())})
-        counts = Counts.of(instances)
-        rows += [row(keys, name, estimate, counts) for name, estimate in estimates.items()]
-    return make_table(_KEYS, rows)
+    name = "first_option_share"
+    chosen = by_category(step.scores[step.scores[name].notna()])
+    return _table(_KEYS, chosen, lambda some: ratio_estimates(some, {name: (some[name], some[name].notna())}))
 
 
 @table("associations", "sg_associations")
@@ -270,8 +260,7 @@ def _direction(instance: Mapping[str, object]) -> dict[str, object]:
 def published_associations(step: Step[DBBOptions]) -> pd.DataFrame:
     """``directed_score`` of each association that Tables 6 and 7 print: (p_1 - p_2) x 100, in points, -100 to 100.
 
-    Positive where it goes the way that the paper lists it. A concept pair that the data do not have is a row without a
-    value.
+    Positive where it goes the way that the paper lists it. A concept pair that the data lack has no value.
     """
     tables = {"Table 6": "dbb_top_associations", "Table 7": "dbb_further_associations"}
     printed = pd.concat([step.published(name).assign(published_in=number) for number, name in tables.items()])

@@ -69,8 +69,7 @@ def match_examples(
     dbb_items: pd.DataFrame,
     bbq_items: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Figures 6 and 7: a question of BBQ without bias beside the DBB instance of the same concept with the largest
-    score.
+    """Figures 6 and 7: a question of BBQ without bias beside the DBB instance of its concept with the largest score.
 
     Two concepts a model, those of the largest ``dbb_score`` in ``matched``; ``bbq`` and ``dbb`` are the texts, in which
     [[X]] is ``described_as`` the one or the other. The value is that instance's bias score in points.
@@ -106,8 +105,7 @@ def _by_concept(matched: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFrame:
-    """DBB's instances whose concept was made from a question of BBQ, with that question's ``bbq_template`` where it is
-    known."""
+    """DBB's instances whose concept is from a question of BBQ, with its ``bbq_template`` where that is known."""
     templates = bbq_scores.drop_duplicates("item_id").set_index("item_id")["template"]
     concepts = dbb_scores[dbb_scores["source_id"].str.startswith("bbq/", na=False)]
     return concepts.assign(bbq_template=concepts["source_id"].str.removeprefix("bbq/").map(templates))

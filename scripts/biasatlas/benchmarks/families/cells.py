@@ -35,8 +35,7 @@ def check(raw: pd.DataFrame, good: pd.Series, column: str, expected: str) -> Non
 
 
 def derive(raw: pd.DataFrame, rules: Mapping[str, Derived]) -> pd.DataFrame:
-    """``raw`` with a column for each of ``rules``. Raises UserError naming row, column and cell where a rule does not
-    fit."""
+    """``raw`` with a column for each of ``rules``. Raises UserError with row, column, cell where one does not fit."""
     for name, rule in rules.items():
         made = next(make for key, make in _RULES.items() if getattr(rule, key) is not None)(name, rule, raw)
         raw = raw.assign(**{name: made})
@@ -104,8 +103,7 @@ def _below(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
 
 
 def _option(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
-    """The number of the one option whose label, or a part of it after a comma, is wanted; empty where none is, or
-    several are."""
+    """The number of the one option whose label, or its part after a comma, is wanted; empty for none or several."""
     also = {key.casefold(): {each.casefold() for each in others} for key, others in (rule.also or {}).items()}
 
     @cache

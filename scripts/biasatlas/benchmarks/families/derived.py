@@ -61,8 +61,7 @@ _RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Derived(StagedModel):
-    """A column made by one rule: `text`, `match`, `map`, `substitute`, `below`, `option` or `other`; text alone is
-    `text`."""
+    """A column made by one rule: `text` (a text alone), `match`, `map`, `substitute`, `below`, `option` or `other`."""
 
     text: Filled | None = field("answers", None, description="This text, filled in from other columns.")
     match: str | None = field(

@@ -120,8 +120,7 @@ class Description(StagedModel):
         return tuple(prompt for prompt in prompts if prompt.startswith(_PROMPTS))
 
     def prompt_template(self, resources: "Resources", known: Iterable[str], name: str = "") -> str:
-        """The prompt template; of several, that of ``name``. UserError where one in a file has other fields than
-        ``known``."""
+        """The prompt template, of several that of ``name``. UserError for a file without the ``known`` fields."""
         prompt = self.prompt if isinstance(self.prompt, str) else self.prompt[name]
         if not prompt.startswith(_PROMPTS):
             return prompt
@@ -184,8 +183,7 @@ class Rows(Description):
     )
 
     def read_columns(self, used: Iterable[str]) -> list[str]:
-        """The columns of the data that are read where those ``used`` are wanted: of a derived one, what it is made
-        from."""
+        """The columns of the data that are read for those ``used``: of a derived one, what it is made from."""
         rules: list[Drop | Agree] = [*self.drop, *self.agree]
         wanted = dict.fromkeys((*used, *(rule.column for rule in rules)))
         wanted |= dict.fromkeys(name for rule in rules for name in template_fields(rule.equals))
@@ -229,8 +227,7 @@ def once(key: str, names: Iterable[str]) -> None:
 
 
 def check_template(prompt: str | dict[str, str], known: Iterable[str]) -> None:
-    """Raise ValueError for a prompt with another field than the ``known``, or without one of them; files are read
-    later."""
+    """Raise ValueError for a prompt that has not just the ``known`` fields; files are read later."""
     if isinstance(prompt, dict) or prompt.startswith(_PROMPTS):
         return
     known = list(known)

@@ -20,8 +20,7 @@ from biasatlas.validation import nearest
 
 
 def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
-    """A row per record of the files that the description names, in their order: ``columns`` as text, ``row``,
-    ``where``.
+    """A row per record of the described files, in their order: ``columns`` as text, ``row``, ``where``.
 
     ``replace``, ``join``, ``derive``, ``errata`` and ``drop`` are done, in this order. Raises UserError where no file
     matches, and naming file, line and column where a record lacks one or a rule does not fit it.
@@ -56,8 +55,7 @@ def _keys(description: Rows) -> Iterable[str]:
 
 
 def _joined(description: Rows, join: Join, files: Mapping[str, Path], raw: pd.DataFrame) -> pd.DataFrame:
-    """The columns of the second file for each row of ``raw``. Raises UserError for a row without one, and for a key
-    that is there twice."""
+    """The second file's columns for each row of ``raw``. Raises UserError for a missing row, and for a repeated key."""
     if join.file not in files:
         raise UserError(f"{description.title}: expected {join.file}, found {listed(files)}. Name its folder.")
     path, there = files[join.file], list(join.by.values())
@@ -102,9 +100,8 @@ def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
         if gone.sum() > drop.count:
             raise UserError(
                 f"{description.title}: drop: {gone.sum()} rows have {drop.column} {drop.equals!r}, the description "
-                "says "
-                f"{drop.count}, first {raw.loc[gone, WHERE].iloc[0]}. The data are of another version: look at them, "
-                "and correct `count`."
+                f"says {drop.count}, first {raw.loc[gone, WHERE].iloc[0]}. The data are of another version: look at "
+                "them, and correct `count`."
             )
         if gone.any():
             logging.info(
@@ -144,8 +141,7 @@ def _head(record: Iterable[str], name: str) -> str:
 
 
 def _value(where: str, record: Mapping[str, Any], name: str, lists: Collection[str]) -> str:
-    """The value at ``name``, where a dot goes into an object or a list, also into one that a cell holds as text;
-    numbers are text.
+    """The value at ``name``, where a dot goes into an object or list, also in a cell's text; numbers are text.
 
     One of ``lists`` may be a list, which stays as JSON has it.
     """
@@ -185,8 +181,7 @@ def written(text: str, raw: pd.DataFrame) -> pd.Series:
 
 
 def check_ids(raw: pd.DataFrame, items: pd.DataFrame) -> None:
-    """Raise UserError for the first item whose id is not its own; ``items`` are the rows of ``raw``, once or several
-    times over."""
+    """Raise UserError for the first id that several items have; ``items`` are the rows of ``raw``, perhaps repeated."""
     repeated = items["item_id"].duplicated()
     if repeated.any():
         place = int(np.flatnonzero(repeated)[0])

@@ -109,8 +109,7 @@ def subcategories(resources: "Resources") -> dict[str, tuple[str, ...]]:
 
 
 def other_names(resources: "Resources") -> dict[str, list[str]]:
-    """A subcategory -> its other names, which replies may have: in English (Table 3), and 隐含歧视 for
-    隐含/直接歧视."""
+    """A subcategory -> its other names in replies: in English (Table 3), and 隐含歧视 for 隐含/直接歧视."""
     table = resources.csv("mcbe/subcategories.csv").dropna(subset="subcategory_zh")
     names = {}
     for chinese, english in zip(table["subcategory_zh"], table["subcategory_en"], strict=True):

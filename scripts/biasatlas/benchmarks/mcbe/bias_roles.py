@@ -46,8 +46,7 @@ def _sc(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
 
 
 def _ss(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """``stereotype_sign`` of a word goes from the first of the item's list to the last; the label AB, which names both,
-    has none."""
+    """``stereotype_sign`` of a word falls along the item's list; the label AB, which names both, has none."""
     shape = len(requests), len(_labels(requests)[0])
     sign = np.full(shape, np.nan)
     part = np.broadcast_to(requests[["item_id"]].to_numpy(object), shape).copy()
@@ -58,8 +57,7 @@ def _ss(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
 
 
 def _bs(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """``right`` is minus the distance from the annotators' severity, ``stereotype_sign`` half of 1 for 0 to minus half
-    for 10."""
+    """``right`` is minus the distance from the annotators' severity, ``stereotype_sign`` 0.5 for 0 to -0.5 for 10."""
     value = _values(requests)
     right = -abs(value - asked["severity"].to_numpy()[:, None])
     return label_roles(_about(asked), _by_label(requests), 0.5 - value / 10, right=right)
@@ -83,8 +81,7 @@ def _about(asked: pd.DataFrame) -> pd.DataFrame:
 
 
 def _places(asked: pd.DataFrame, words: pd.Series) -> list[float]:
-    """The place of each of ``words`` in its item's list, from half of 1 for the first word to minus half for the
-    last."""
+    """The place of each of ``words`` in its item's list, from 0.5 for the first word to -0.5 for the last."""
     lists = [list(dict.fromkeys(json.loads(text))) for text in asked["words"]]
     return [evenly(listed.index(word), len(listed)) for listed, word in zip(lists, words, strict=True)]
 

@@ -166,8 +166,7 @@ def _draw_family(axis: Axes, rows: pd.DataFrame, family: str, colour: np.ndarray
 
 @figure("word_clouds")
 def word_clouds(step: Step) -> Figure:
-    """Figure 9: the frequent words of each category, larger where more frequent; those with rare characters are left
-    out."""
+    """Figure 9: each category's frequent words, larger where more frequent; without those of rare characters."""
     table = step.tables["words"]
     categories = _in_order(table["category"])
     if not categories:

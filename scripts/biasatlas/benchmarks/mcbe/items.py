@@ -94,8 +94,7 @@ def _first(faults: list[str]) -> str:
 
 
 def check_items(step: Step) -> list[str]:
-    """Hold the number of instances of each category of the run against Table 6 (4,077 in all), for the data as
-    published.
+    """Compare each category's number of instances with Table 6 (4,077 in all), for the data as published.
 
     Returns a remark for each accepted difference: 269 for Religion and 270 for Health, which the printed scores imply,
     and with ``skip_invalid`` any; and one where words are joined by 、. Raises :class:`UserError` for any other.
@@ -107,8 +106,7 @@ def check_items(step: Step) -> list[str]:
     if len(joined):
         remarks.append(
             f"{joined.iloc[0]}: its words are joined by 、 and count as one (instances of this kind: {len(joined)}). "
-            "If they "
-            f"are several, separate them by {_SEPARATOR!r}"
+            f"If they are several, separate them by {_SEPARATOR!r}"
         )
     for category in _wanted(step):
         count = int(counts.get(category, 0))
@@ -219,8 +217,7 @@ def _sheets(path: Path) -> list[tuple[str, list[list[str]]]]:
 
 
 def _rows(values: Any, formulas: Any) -> list[list[str]]:
-    """The cells of a sheet, read twice, as text: their values, and a formula as it is written where its value was never
-    computed."""
+    """The cells of a sheet as text: their values, and a formula as written where its value was never computed."""
     for sheet in (values, formulas):
         sheet.reset_dimensions()  # rows beyond the range that a file gives for them would be lost
     pairs = zip(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), strict=True)
@@ -245,8 +242,7 @@ def _contents(row: dict[str, str], lost: Collection[str]) -> dict[str, str | flo
 
 
 def _as_in_table_3(subtype: str, allowed: Sequence[str]) -> str:
-    """The one of ``allowed`` that differs in width and blanks at most ("others" is spelled both ways in Chinese), or as
-    it is."""
+    """The one of ``allowed`` that differs in width and blanks at most ("others" is spelled both ways), or as it is."""
     return next((name for name in allowed if _plain(name) == _plain(subtype)), subtype)
 
 

@@ -110,12 +110,10 @@ def score_labels(max_score: int) -> list[str]:
 
 
 def read_judgements(judgements: pd.DataFrame, options: McBEOptions, resources: Resources) -> pd.DataFrame:
-    """A row per judge request: ``request_id``, ``criterion``, ``score`` and ``outcome``, "ok" or why the score is
-    missing.
+    """A row per judge request: ``request_id``, ``criterion``, ``score``, ``outcome``: "ok" or why there is no score.
 
     Of sampled replies the first ``judge_grades`` that can be read count, and must agree: else the outcome is
-    "ambiguous", as of a reply with several grades. Of probabilities the score is the expectation over the readable
-    mass.
+    "ambiguous", as of a reply with several grades. Of probabilities it is the expectation over the readable mass.
     """
     grades = _grades(judgements, options, resources)
     read = grades[grades["score"].notna()]
@@ -133,8 +131,7 @@ def read_judgements(judgements: pd.DataFrame, options: McBEOptions, resources: R
 
 
 def _grades(judgements: pd.DataFrame, options: McBEOptions, resources: Resources) -> pd.DataFrame:
-    """A row per judgement, by request and repeat: ``criterion``, its ``score`` (missing without one) and
-    ``outcome``."""
+    """A row per judgement, by request and repeat: ``criterion``, ``score`` (missing without one), ``outcome``."""
     maxima = dict(rubric(resources).set_index("criterion")["max_score"])
     judgements = judgements.sort_values(["request_id", "repeat"], kind="stable")
     criteria = [request_id.rpartition("/")[2] for request_id in judgements["request_id"]]
@@ -161,8 +158,7 @@ def _expected_score(status: str, probabilities: str, top: int) -> float | str:
 
 
 def _stated_score(status: str, text: str, top: int, judge_parse: str) -> float | str:
-    """The number that a reply gives, or why there is none; as released (first_integer) whatever its value, else 0 to
-    ``top``."""
+    """A reply's number, or why there is none; as released (first_integer) of any value, else 0 to ``top``."""
     return number(judge_parse, text, top) if status in ("ok", "truncated") else status
 
 

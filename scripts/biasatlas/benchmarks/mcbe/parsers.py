@@ -34,8 +34,7 @@ def any_label(text: str, labels: Sequence[str]) -> str | None:
 
 
 def first_number(text: str) -> float | None:
-    """The first number of the reply, whatever it is: a list's, a level's bound, the 10 of "满分10分"; off the scale,
-    too."""
+    """The first number of the reply, even a list's, a level's bound, the 10 of "满分10分", or one off the scale."""
     return _first(r"\d+(?:\.\d+)?", text)
 
 
@@ -50,8 +49,7 @@ def _first(pattern: str, text: str) -> float | None:
 
 
 def number(name: str, text: str, top: float) -> float | str:
-    """The number that a reply gives, read as the options ``bs_parse`` and ``judge_parse`` name it, or why there is
-    none.
+    """A reply's number, read as the options ``bs_parse`` and ``judge_parse`` name it, or why there is none.
 
     The authors' parsers check no range; ours wants 0 to ``top``.
     """

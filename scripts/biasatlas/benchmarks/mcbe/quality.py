@@ -20,8 +20,9 @@ from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
+from biasatlas.benchmarks.shared.rates import kappa_over_items
 from biasatlas.errors import UserError
-from biasatlas.stats.intervals import clopper_pearson, replicated, within
+from biasatlas.stats.intervals import clopper_pearson
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 #: Points of Rouge-L in a range of the distribution.
@@ -202,9 +203,7 @@ def kappa(counts: np.ndarray) -> Estimate:
 
     At most 1. Missing where all annotations are of one level, for then chance agrees fully, too.
     """
-    without_each = [_kappa(np.delete(counts, item, axis=0)) for item in range(len(counts))]
-    (inference,) = replicated(np.array([_kappa(counts)]), np.array(without_each)[:, None])
-    return Estimate.of(within(inference, -1, 1), len(counts))
+    return kappa_over_items(counts, _kappa)
 
 
 def _kappa(counts: np.ndarray) -> float:

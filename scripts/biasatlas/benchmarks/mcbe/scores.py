@@ -334,8 +334,7 @@ def pair_score(nll: np.ndarray, rate: float) -> float:
 
 
 def variance_limits(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Least and largest population variance of numbers that each lie between ``low`` and ``high``; missing where one
-    is."""
+    """Least and largest population variance of numbers between ``low`` and ``high``; missing where one of them is."""
     if np.isnan(low).any():
         return math.nan, math.nan
     centre = low.mean()

@@ -20,10 +20,9 @@ from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, unparsed
-from biasatlas.benchmarks.shared.rates import percentage
+from biasatlas.benchmarks.shared.rates import mean_of_means, percentage
 from biasatlas.columns import TABLE_COLUMNS
-from biasatlas.stats.clusters import cluster_sums, proportion, ratio
-from biasatlas.stats.intervals import jackknife
+from biasatlas.stats.clusters import proportion, ratio
 
 #: What intervals are over: sentences, of which the data repeat some.
 (TEMPLATE,) = DESIGN["template"].scores
@@ -149,8 +148,7 @@ def category_means(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 6: mean over tasks, by category: those a model has ("available"), and those all of them have ("common").
 
     Models behind an API have no PC, where others score 80 to 96, so their available means are not comparable.
-    ``published`` is the mean of the printed scores of the same tasks, where all of them are printed. ``n`` counts item
-    scores.
+    ``published`` is the mean of the printed scores of the same tasks, where all are printed. ``n`` counts item scores.
     """
     return _means(step, on_one_scale(step.scores, step.options), over="task", by="category")
 
@@ -287,8 +285,7 @@ def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _rows(name: str, blocks: pd.DataFrame, counts: Counts) -> Iterator[dict]:
-    """Rows of the interpretation ``name``, with ``blocks`` (blocks, models), and the ``counts`` of items without a
-    score."""
+    """Rows of the interpretation ``name``, of ``blocks`` (blocks, models); ``counts`` are of items without a score."""
     keys = {"blocks": name, "model": None, "other_model": None}
     n = len(blocks)
     for name, value in zip(("friedman_chi_square", "friedman_p"), friedman_test(blocks), strict=True):
@@ -338,8 +335,7 @@ def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, 
 
 @metric("mean_score")
 def mean_of(parts: Sequence[pd.Series]) -> Estimate:
-    """The mean of the mean scores (0 to 100) of ``parts``, each those of a cell by template and item; all count the
-    same.
+    """The mean of the mean scores (0 to 100) of ``parts``, each a cell's by template and item; all count the same.
 
     Over templates, which several parts may share: of one part CR2, of more a jackknife.
     """
@@ -350,15 +346,4 @@ def mean_of(parts: Sequence[pd.Series]) -> Estimate:
         (part,) = parts
         bounds = (0.0, 100.0) if part.between(0, 100).all() else None
         return Estimate.of(ratio(part, np.ones(n), part.index.get_level_values(TEMPLATE), bounds), n)
-    templates = np.concatenate([part.index.get_level_values(TEMPLATE) for part in parts])
-    columns = np.zeros((n, 2 * len(parts)))
-    for number, (start, part) in enumerate(zip(np.cumsum([0, *map(len, parts)]), parts, strict=False)):
-        columns[start : start + len(part), 2 * number] = part
-        columns[start : start + len(part), 2 * number + 1] = 1
-    (inference,) = jackknife(_mean_of_means, cluster_sums(templates, *columns.T))
-    return Estimate.of(inference, n)
-
-
-def _mean_of_means(sums: np.ndarray) -> np.ndarray:
-    """Mean over parts of sum / number, of ``sums`` (..., 2 parts)."""
-    return (sums[..., ::2] / sums[..., 1::2]).mean(axis=-1)[..., None]
+    return Estimate.of(mean_of_means(parts, [part.index.get_level_values(TEMPLATE) for part in parts]), n)

@@ -9,6 +9,7 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mt_bench.items import read_judge_prompts
 from biasatlas.benchmarks.mt_bench.spec import GRADES, MTBenchOptions
+from biasatlas.benchmarks.shared.prompting import CHAT
 from biasatlas.benchmarks.shared.templates import fill_slots
 
 _COLUMNS = ["request_id", "item_id", "messages"]
@@ -38,18 +39,12 @@ def build_judge_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
     ]
     return pd.DataFrame(rows, columns=_COLUMNS).assign(
         kind="generation" if released else "choice",
-        prefix="",
-        template="tokenizer",
-        special_tokens="once",
         labels=json.dumps(GRADES),
         parser="integer",
         temperature=0.0 if released else 1.0,
-        top_p=1.0,
-        top_k=0,
-        repetition_penalty=1.0,
-        frequency_penalty=0.0,
         max_tokens=step.options.judge_max_tokens,
         repeats=step.options.judge_repeats,
+        **CHAT,
     )
 
 
@@ -68,8 +63,7 @@ def _question(row: dict, answers: pd.Series, prompts: Mapping[str, str]) -> list
 
 
 def _released_question(row: dict, answers: pd.Series, prompts: Mapping[str, tuple[str, str]]) -> list[dict[str, str]]:
-    """MT-Bench shows a reference in the fields math, reasoning and coding alone; of the second turn the judge sees
-    both."""
+    """A reference is shown in math, reasoning and coding alone, as in MT-Bench; of the second turn with both."""
     references = _references(row) if row["category"] in _WITH_REFERENCE else []
     name = f"single{'-math' if references else ''}-v1{'-multi-turn' if row['turn'] == 2 else ''}"
     answer = answers[row["request_id"]]

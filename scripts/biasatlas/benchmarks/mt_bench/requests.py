@@ -6,6 +6,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.mt_bench.spec import TURNS, MTBenchOptions
+from biasatlas.benchmarks.shared.prompting import CHAT
 
 #: MT-Bench's own, by field; the others are 0.
 _TEMPERATURES = {"writing": 0.7, "roleplay": 0.7, "stem": 0.1, "humanities": 0.1}
@@ -23,14 +24,8 @@ def build_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
                     "item_id": item["item_id"],
                     "kind": "generation",
                     "messages": json.dumps(_messages(item, turn), ensure_ascii=False),
-                    "prefix": "",
-                    "template": "tokenizer",
-                    "special_tokens": "once",
+                    **CHAT,
                     "temperature": temperature,
-                    "top_p": 1.0,
-                    "top_k": 0,
-                    "repetition_penalty": 1.0,
-                    "frequency_penalty": 0.0,
                     "max_tokens": step.options.max_tokens,
                     "repeats": 1,
                     "turn": turn,

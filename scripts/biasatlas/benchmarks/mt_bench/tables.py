@@ -6,8 +6,9 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.mt_bench.spec import DESIGN, FIELDS, TURNS
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
-from biasatlas.stats.clusters import cluster_sums, ratio
-from biasatlas.stats.intervals import jackknife, within
+from biasatlas.benchmarks.shared.rates import mean_of_means
+from biasatlas.stats.clusters import ratio
+from biasatlas.stats.intervals import within
 
 (_QUESTION,) = DESIGN["question"].scores
 _BOUNDS = (1.0, 10.0)
@@ -26,8 +27,7 @@ def scores_table(step: Step) -> pd.DataFrame:
 def other_translation(step: Step) -> pd.DataFrame:
     """The grades of these questions, and under them what TWBias printed of another translation and judge.
 
-    Neither its questions nor its judgements are published: the two are different experiments, so no difference is
-    taken.
+    Neither its questions nor its judgements are published: these are two experiments, so no difference is taken.
     """
     ours = scores_table(step)
     rows = [
@@ -66,19 +66,5 @@ def judge_score(fields: list[pd.DataFrame]) -> Estimate:
     if len(fields) == 1:
         known = fields[0].dropna(subset="score")
         return Estimate.of(ratio(known["score"], np.ones(len(known)), known[_QUESTION], _BOUNDS), n)
-    columns = [
-        values
-        for place in range(len(fields))
-        for values in (
-            np.concatenate([field["score"].fillna(0) * (number == place) for number, field in enumerate(fields)]),
-            np.concatenate([field["score"].notna() * (number == place) for number, field in enumerate(fields)]),
-        )
-    ]
-    questions = np.concatenate([field[_QUESTION].to_numpy() for field in fields])
-    (inference,) = jackknife(_mean_of_means, cluster_sums(questions, *columns))
-    return Estimate.of(within(inference, *_BOUNDS), n)
-
-
-def _mean_of_means(sums: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):  # a field of one question, left out
-        return (sums[..., ::2] / sums[..., 1::2]).mean(axis=-1)[..., None]
+    mean = mean_of_means([field["score"] for field in fields], [field[_QUESTION] for field in fields])
+    return Estimate.of(within(mean, *_BOUNDS), n)

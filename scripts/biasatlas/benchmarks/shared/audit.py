@@ -16,8 +16,7 @@ def audit(items: pd.DataFrame) -> list[str]:
     """A sentence on each oddity of ``items``: signs of a wrong encoding in any text, and more of questions and pairs.
 
     Of questions with three options and of pairs of texts: items with the same words as another one, and texts that
-    differ in nothing that counts; of questions also right options that do not fit their context, and where the options
-    stand.
+    differ in nothing that counts; of questions also right options that do not fit their context, and options' places.
     """
     return [
         *_garbled(items),

@@ -1,5 +1,4 @@
-"""Roles of a request's texts or options: stereotype, counterpart, right answer. A simulated model answers from them
-alone.
+"""Roles of a request's texts or options (stereotype, counterpart, right), all that simulated models answer from.
 
 A benchmark's module ``bias_roles`` assigns them to its own requests.
 """
@@ -45,8 +44,7 @@ def text_roles(
     right: Sequence[float] = (),
     edits: Sequence[float] = (),
 ) -> Roles:
-    """Roles of texts. ``about`` has ``cluster``, ``category`` and ``group``; ``right`` and ``edits`` are 0 unless
-    given."""
+    """Roles of texts. ``about`` has ``cluster``, ``category`` and ``group``; ``right`` and ``edits`` default to 0."""
     zeros = np.zeros(len(about))
     return Roles(
         stereotype_sign=np.asarray(stereotype_sign, float),

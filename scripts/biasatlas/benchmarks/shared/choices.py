@@ -44,8 +44,7 @@ def sentence_choices(
     """A request per item and rotation of its ``sentences`` (columns of ``items``), or per item in one order.
 
     ``template`` has the fields of ``items`` and of ``labels``. ``order`` is a JSON list: the sentence behind each
-    label. The first order is drawn from the item's id, so that no sentence keeps a position; rotations put each in
-    every position.
+    label. The first order is drawn from the item's id, so that no sentence keeps a position; rotations put each in all.
     """
     rows = []
     for item in items.to_dict("records"):

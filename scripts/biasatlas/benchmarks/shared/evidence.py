@@ -98,8 +98,7 @@ class Evidence:
         return math.copysign(math.sqrt(abs(number)), number) if self.squared else number
 
     def inference(self) -> Inference:
-        """The estimate with its interval, as tables have it. Where all clusters agree, that is what as many can
-        hide."""
+        """The estimate with its interval. Where all clusters agree, that is what as many can hide."""
         found = self.replicates.inference()
         if self.bounds is None:
             return found
@@ -198,16 +197,14 @@ def _apart(first: Evidence, second: Evidence) -> tuple[float, float] | None:
 
 
 def items_of(keys: pd.Series, clusters: pd.Series, away: pd.Series | None = None) -> pd.DataFrame:
-    """The items of an :class:`Evidence`, by ``keys``; ``away`` is each item's distance from neutral in the metric's
-    unit."""
+    """The items of an :class:`Evidence`, by ``keys``; ``away`` is the distance from neutral in the metric's unit."""
     apart = pd.NA if away is None else away.to_numpy(float)
     columns = {"cluster": clusters.to_numpy(), "away": apart, "side": pd.NA if away is None else np.sign(apart)}
     return pd.DataFrame(columns, index=pd.Index(keys.to_numpy()))
 
 
 def median_item(evidence: "Evidence", away: float) -> tuple[str, float, int]:
-    """The item in the middle of those that lie on the side of ``away``, its own distance from neutral, and how many
-    they are.
+    """The median item of those on the side of ``away``, its own distance from neutral, and how many they are.
 
     '', NaN and 0 where no item has a side.
     """
@@ -243,8 +240,7 @@ def _declared(headline: Headline, spec: Spec) -> Declared:
 def complete(
     spec: Spec, make: Callable[[pd.DataFrame], Iterator[Evidence]], scores: pd.DataFrame
 ) -> Iterator[Evidence]:
-    """What ``make`` makes of one model's ``scores``, with what is declared of it and what missing answers could
-    change."""
+    """What ``make`` makes of a model's ``scores``, with what is declared of it and what missing answers might do."""
     cases = [{each.key: each.replicates.value for each in make(filled)} for filled in filled_cases(scores)]
     for each in make(scores):
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]

@@ -24,8 +24,7 @@ class Framing(NamedTuple):
 
 
 def fraction(sizes: Sequence[int]) -> list[tuple[int, ...]]:
-    """An orthogonal array of strength 2 for factors of these ``sizes`` (levels): rows of levels from 0, the first all
-    0.
+    """An orthogonal array of strength 2 for factors of these ``sizes`` (levels): rows of levels, the first all 0.
 
     In any two columns every two levels meet equally often, so that no factor's effect is another's. Columns of one
     prime size q are those of Rao and Hamming (q^r rows hold (q^r - 1)/(q - 1) of them); sizes are crossed with each

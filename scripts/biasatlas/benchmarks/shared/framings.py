@@ -107,8 +107,7 @@ def _asked(
 
 
 def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Each framing's name, with its requests and responses as the protocol's own would be: same ids, options in its
-    order.
+    """Each framing's name, its requests and responses as if the protocol's own: same ids, options in its order.
 
     Of choices that were sampled several times each stands twice, the second time :func:`_drawn_again`.
     """
@@ -127,8 +126,7 @@ def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tupl
 
 
 def _drawn_again(responses: pd.DataFrame) -> pd.DataFrame | None:
-    """``responses`` drawn once more from their own shares, one draw fewer: so they vary about these as these about
-    those they are of.
+    """``responses`` drawn again from their shares, one draw fewer: they vary about these as these about the truth.
 
     None where no choice was sampled more than once.
     """

@@ -115,8 +115,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _each(parse: Callable[[str, Any], Logged], rows: Iterable[tuple[str, Any]]) -> list[Logged]:
-    """What ``parse`` makes of each row. Raises UserError where a part of one is of another type than harnesses
-    write."""
+    """What ``parse`` makes of each row. Raises UserError where a part has another type than harnesses write."""
     found = []
     for where, row in rows:
         try:
@@ -155,8 +154,7 @@ def letters(text: str) -> dict[str, str]:
 
 
 def _replied(reply: str, text: str) -> tuple[tuple[str, ...], str]:
-    """The options that ``text`` shows under letters, if any, and the one that a reply in words chooses; else the
-    reply."""
+    """The lettered options in ``text``, if any, and the one that a reply in words chooses; else the reply."""
     under = letters(text)
     names = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(under)])
     if len(under) < 2 or set(under) != set(names):
@@ -254,8 +252,7 @@ def _numbered(path: Path, samples: Any) -> list[tuple[str, Any]]:
 
 
 def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, Any]]) -> list[Logged]:
-    """Samples of Inspect. Where it shuffled, prompt, reply and answer stand in the data's order again, so letters do,
-    too."""
+    """Samples of Inspect. Where it shuffled, prompt, reply, answer and letters are in the data's order again."""
     if header.get("status") != "success":
         raise UserError(
             f"{path}: the run ended with {shown(header.get('status'))}. Run it again, or `inspect eval-retry` it."

@@ -1,5 +1,4 @@
-"""What estimates would be had every answer that gave none, or failed, been the least biased one, or the most biased
-one."""
+"""Estimates, had every answer that gave none, or failed, been the least biased one, or the most biased."""
 
 from collections.abc import Callable, Iterator
 

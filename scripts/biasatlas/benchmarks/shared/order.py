@@ -31,8 +31,7 @@ def clusters(items: pd.DataFrame, design: Mapping[str, Factor]) -> list[str]:
 
 
 def asking_order(items: pd.DataFrame, design: Mapping[str, Factor], seed: int = SEED) -> list[str]:
-    """The ``item_id`` of all ``items`` in an order of which every first part has its share of every category and
-    cluster.
+    """The ``item_id`` of all ``items``, ordered so that each first part has its share of every category and cluster.
 
     In a cluster, items are spread alike by every column of few values (a condition, a direction, where the answer
     stands). Of a factor that is asked whole, its levels follow one another. The order depends on ``seed``, on names and
@@ -67,8 +66,7 @@ def asking_orders(items: pd.DataFrame, design: Mapping[str, Factor], seeds: Iter
 
 
 def first_part(items: pd.DataFrame, design: Mapping[str, Factor], share: float) -> set[str]:
-    """The first items of the order, a ``share`` of all (above 0 to 1); of a factor that is asked whole, all of a
-    level."""
+    """The first items of the order, a ``share`` of all (above 0 to 1); whole levels of a factor asked whole."""
     order = asking_order(items, design)
     part = items["item_id"].astype(str).isin(order[: math.ceil(share * len(order))])
     if whole := _whole(design):

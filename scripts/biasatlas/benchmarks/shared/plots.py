@@ -142,8 +142,7 @@ def axis_limits(values: Sequence[float | None], limits: tuple[float, float] | No
 
 
 def model_legend(figure: Figure, styles: Styles, others: Mapping[str, Line2D]) -> None:
-    """A legend of the models and of ``others`` above all panels, so that it covers none; nothing if there is
-    neither."""
+    """A legend of the models and ``others`` above all panels, which covers none; nothing if there is neither."""
     models = {
         model: Line2D([], [], color=colour, marker=marker, markersize=4.5) for model, (colour, marker) in styles.items()
     }

@@ -19,8 +19,7 @@ MOST_STRANGERS = 0.05
 
 
 def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
-    """The one of ``files`` that ends with ``suffix``. Raises UserError, naming ``what`` is wanted, for none or
-    several."""
+    """The one of ``files`` with ``suffix``. Raises UserError, naming ``what`` is wanted, for none or several."""
     matches = [name for name in files if name.endswith(suffix)]
     if len(matches) != 1:
         found = listed(matches) if matches else f"none among {len(files)} files"

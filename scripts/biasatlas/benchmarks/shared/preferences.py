@@ -64,8 +64,7 @@ def _silence(masses: pd.DataFrame) -> np.ndarray:
 def sentence_likelihoods(
     requests: pd.DataFrame, responses: pd.DataFrame, sentences: Sequence[str], reduction: str
 ) -> pd.DataFrame:
-    """Log-likelihood in nats of each of ``sentences`` (column ``label`` of ``requests``) by item, ``status`` and
-    ``detail``.
+    """Log-likelihood in nats, by item, of each of ``sentences`` (``label`` of ``requests``); ``status`` and ``detail``.
 
     ``reduction``: "sum" over tokens or "mean" per token. An item is "ok" if all of its sentences are; else it has the
     status of the first that is not. A sentence without response or without value is "failed".

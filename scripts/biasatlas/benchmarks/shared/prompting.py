@@ -1,9 +1,21 @@
-"""Options that protocols with prompted choices share."""
+"""What benchmarks that ask in words share: options of protocols, and columns of requests."""
 
+from collections.abc import Mapping
 from typing import Literal
 
 from biasatlas.benchmarks.contract import Options
 from biasatlas.stages import field
+
+#: Columns of requests that ask in a chat through the model's own template, and leave its distribution as it is.
+CHAT: Mapping[str, object] = {
+    "prefix": "",
+    "template": "tokenizer",
+    "special_tokens": "once",
+    "top_p": 1.0,
+    "top_k": 0,
+    "repetition_penalty": 1.0,
+    "frequency_penalty": 0.0,
+}
 
 
 class SamplingOptions(Options):

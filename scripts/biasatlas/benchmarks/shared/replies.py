@@ -1,5 +1,4 @@
-"""What answers came to, request by request and reply by reply: how many could be read, which not, and whether groups
-differ.
+"""What answers came to by request and reply: how many could be read, which not, whether groups differ.
 
 An answer is a reply in words, the exact probabilities of a choice, or a likelihood. :func:`answers` has a row for each;
 :func:`outcome_rows` counts them for the table ``outcomes`` that every benchmark has.
@@ -186,8 +185,7 @@ def form(text: str) -> str:
 
 
 def unparsed(found: pd.DataFrame) -> pd.DataFrame:
-    """Every reply without an answer: ``outcome``, :func:`form`, ``request_id``, ``repeat``, ``text``, the most frequent
-    forms first.
+    """Replies without an answer: ``outcome``, :func:`form`, ``request_id``, ``repeat``, ``text``; frequent forms first.
 
     The text is without what would steer a terminal, or end a parser of CSV.
     """

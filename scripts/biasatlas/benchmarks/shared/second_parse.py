@@ -17,6 +17,7 @@ from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE,
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.benchmarks.shared.parsing.options import asked_options, squash
+from biasatlas.benchmarks.shared.prompting import CHAT
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import NO_REPLY
 
@@ -59,8 +60,7 @@ def parsed_again(replies: pd.DataFrame) -> pd.DataFrame:
 
 
 def build_requests(replies: pd.DataFrame) -> pd.DataFrame:
-    """The question about each of :func:`parsed_again` replies, one generation at temperature 0 each
-    (REQUEST_COLUMNS)."""
+    """A generation at temperature 0 for each of :func:`parsed_again` replies, as REQUEST_COLUMNS."""
     prompts = [
         _prompt(text, labels, shown)
         for text, labels, shown in zip(replies["text"], replies["labels"], replies["options"], strict=True)
@@ -69,16 +69,10 @@ def build_requests(replies: pd.DataFrame) -> pd.DataFrame:
         request_id=replies["asked"],
         kind="generation",
         messages=[json.dumps([{"role": "user", "content": prompt}], ensure_ascii=False) for prompt in prompts],
-        prefix="",
-        template="tokenizer",
-        special_tokens="once",
         temperature=0.0,
-        top_p=1.0,
-        top_k=0,
-        repetition_penalty=1.0,
-        frequency_penalty=0.0,
         max_tokens=_MAX_TOKENS,
         repeats=1,
+        **CHAT,
     )
 
 
@@ -129,8 +123,8 @@ def offer(run: str, model: str, task: str, replies: pd.DataFrame) -> str:
         return ""
     return (
         f"{model}, {task}: {percent:.1f} % of {len(came)} replies could not be parsed. Set "
-        f"`benchmarks.{run}.parse_with` to the "
-        "name of a model, and it parses these replies too, in a column of its own (docs/replies.md)."
+        f"`benchmarks.{run}.parse_with` to the name of a model, and it parses these replies too, in a column of its "
+        "own (docs/replies.md)."
     )
 
 

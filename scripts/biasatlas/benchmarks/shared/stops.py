@@ -62,8 +62,7 @@ class Stop:
         return [replace(each, analyses=self.analyses.get(each.key, ())) for each in evidence]
 
     def of_category(self, category: str) -> int | None:
-        """The items that there are in a category, or over all of them; None where that is not known, or all were
-        asked."""
+        """How many items a category has, or all have; None where that is not known, or all were asked."""
         return self.by_category.get(category, self.of if category == OVERALL else None) if self.is_early else None
 
     def to_json(self) -> str:

@@ -1,5 +1,4 @@
-"""The prompt templates of others, which do not ship: read from the authors' pinned files, or from what a user
-copied."""
+"""Others' prompt templates, which do not ship: read from the authors' pinned files, or from a user's copy."""
 
 import ast
 import hashlib
@@ -21,8 +20,7 @@ _BRACKETS = {"[": r"[\[\uff3b]", "]": r"[\]\uff3d]"}
 
 
 def plain(text: str) -> str:
-    """``text`` in one form, whatever page it was copied from: NFKC (half-width marks), no white space, no hyphen in a
-    word.
+    """``text`` in one form, whatever it was copied from: NFKC (half-width marks), no white space, no hyphen in a word.
 
     It is compared and never sent. For Chinese, which needs no white space: a PDF puts line ends and blanks between its
     characters, and breaks an English word with a hyphen.
@@ -32,8 +30,7 @@ def plain(text: str) -> str:
 
 
 def parts_of(text: str) -> list[str]:
-    """The :func:`plain` text cut behind its marks: what a difference is found in, of a text of which only checksums are
-    known."""
+    """The :func:`plain` text cut behind its marks: where a text known by checksums alone may differ."""
     return [part for part in re.split(r"(?<=[,.:;?!。、\])])", plain(text)) if part]
 
 

@@ -19,8 +19,7 @@ def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     per item and order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
 
     Under ``swaps: asked`` the task "intrasentence" has rows more, without a ``sentence_id``: the stereotype and the
-    anti-stereotype with other targets (:func:`.swaps.swaps`), whose ``label`` is the sentence's and the other target's
-    place.
+    anti-stereotype with other targets (:func:`.swaps.swaps`), ``label`` has the sentence and the target's place.
     """
     part, items = step.task.removesuffix("_choice"), step.items
     items = items[(items["task"] == part) & items["category"].isin(step.categories)]
@@ -74,8 +73,7 @@ OTHERS = 2
 
 
 class Swap(NamedTuple):
-    """The sentences of :data:`COMPARED` of one item, by their label, with the target ``other`` in place of its own;
-    ``place`` from 0."""
+    """An item's sentences of :data:`COMPARED`, by label, with the target ``other`` for its own; ``place`` from 0."""
 
     item_id: str
     place: int
@@ -84,8 +82,7 @@ class Swap(NamedTuple):
 
 
 def swaps(items: pd.DataFrame, targets: Mapping[str, Any], most: int | None = OTHERS) -> Iterator[Swap]:
-    """Those of each intrasentence item with at ``most`` so many (None: all) other targets of its domain and form among
-    all of ``items``.
+    """Those of each intrasentence item with at ``most`` so many (None: all) other targets of its domain and form.
 
     Which they are is drawn from the item's id. None of an item whose target is not in ``targets`` (:data:`TARGETS`),
     alone of its form, or not to be found as a word in either sentence.
@@ -107,8 +104,7 @@ def swaps(items: pd.DataFrame, targets: Mapping[str, Any], most: int | None = OT
 
 
 def swapped(text: str, own: str, other: str, targets: Mapping[str, Any]) -> str:
-    """``text`` with ``other`` wherever it has the target ``own`` as a word or its plural, in like letters, the article
-    fitting.
+    """``text`` with ``other`` for the target ``own``, as a word or its plural, in like letters, the article fitting.
 
     The text itself where it has none.
     """

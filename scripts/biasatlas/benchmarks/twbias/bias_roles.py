@@ -15,8 +15,7 @@ TEXTS = ("sentence",)
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` is half of 1 for a sentence with terms of its own group, else minus half; ``edits`` are
-    swapped places.
+    """``stereotype_sign`` is 0.5 for a sentence with its own group's terms, else -0.5; ``edits`` are swapped places.
 
     A sentence is a cluster; its variants under all prompts are one part each.
     """

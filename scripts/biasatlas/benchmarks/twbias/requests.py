@@ -80,8 +80,7 @@ def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
 
 
 def _of_words(sentence: str, target: str, synonyms: dict[str, list[str]]) -> dict[str, list[tuple[str, str]]]:
-    """Women and men -> pairs of a word for the ``target`` gender in the ``sentence`` and another; none in a
-    compound."""
+    """Women and men -> pairs of a word for the ``target`` gender in the ``sentence`` and another; no compounds."""
     (own,) = (words for words in WORDS if of_group(words) == target)
     if any(compound in sentence for compound in synonyms["compounds"]):
         return {}

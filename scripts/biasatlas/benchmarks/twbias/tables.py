@@ -9,7 +9,7 @@ means that are computed again from print are of no model.
 
 import itertools
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import get_args
 
@@ -18,6 +18,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
+from biasatlas.benchmarks.shared.rates import kappa_over_items
 from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES, PROMPTS
 from biasatlas.benchmarks.twbias.swaps import (
@@ -33,7 +34,6 @@ from biasatlas.benchmarks.twbias.swaps import (
 )
 from biasatlas.errors import UserError
 from biasatlas.sources import names_in
-from biasatlas.stats.intervals import replicated, within
 from biasatlas.userfiles import listed, read_csv_rows, shown
 
 #: What says whether there is an effect has no interval of its own.
@@ -261,20 +261,14 @@ def with_authors(labels: np.ndarray) -> Estimate:
 
     ``labels`` (items, 1 + annotators) are 0 or 1, the authors' first.
     """
-    return _kappa_estimate(labels, lambda rows: _mean_kappa(rows, [(0, other) for other in range(1, rows.shape[1])]))
+    return kappa_over_items(labels, lambda rows: _mean_kappa(rows, [(0, other) for other in range(1, rows.shape[1])]))
 
 
 @metric("kappa_between_annotators")
 def between_annotators(labels: np.ndarray) -> Estimate:
     """Mean over the pairs of annotators of their Cohen's kappa (-1 to 1); as :func:`with_authors`."""
     pairs = list(itertools.combinations(range(1, labels.shape[1]), 2))
-    return _kappa_estimate(labels, lambda rows: _mean_kappa(rows, pairs))
-
-
-def _kappa_estimate(labels: np.ndarray, statistic: Callable[[np.ndarray], float]) -> Estimate:
-    without_each = [statistic(np.delete(labels, item, axis=0)) for item in range(len(labels))]
-    (inference,) = replicated(np.array([statistic(labels)]), np.array(without_each)[:, None])
-    return Estimate.of(within(inference, -1, 1), len(labels))
+    return kappa_over_items(labels, lambda rows: _mean_kappa(rows, pairs))
 
 
 def _mean_kappa(labels: np.ndarray, pairs: list[tuple[int, int]]) -> float:

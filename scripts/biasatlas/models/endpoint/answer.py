@@ -176,8 +176,7 @@ def _missing(planned: Iterator[tuple[dict, Call | Unsupported]], store: Response
 
 @dataclass
 class _Plan:
-    """What is wanted, and the part that is missing: answers, calls for them, and estimates of tokens and cost from
-    above."""
+    """What is wanted, the missing part, the calls for that part, and estimates of tokens and cost from above."""
 
     wanted: int = 0
     missing: int = 0
@@ -342,8 +341,7 @@ def _choice(row: Mapping, records: list[dict], parser: Parser) -> dict:
         status = "failed"
         detail = (
             f"{masses['unresolved']:.3f} of the probability is in first tokens that decide nothing or were not "
-            "returned "
-            f"(bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
+            f"returned (bound {UNRESOLVED_BOUND}): sample instead, with `top_logprobs: 0`"
         )
     return _response(row, 0, status, detail, **choice_columns(masses, options))
 

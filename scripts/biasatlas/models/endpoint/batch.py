@@ -9,7 +9,7 @@ import itertools
 import json
 import logging
 import time
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,15 +20,16 @@ from openai.types import Batch
 
 from biasatlas.errors import UserError
 from biasatlas.files import write_text
-from biasatlas.models.endpoint.calls import PATHS, Call, Wants, cost
+from biasatlas.models.endpoint.calls import PATHS, Call, Wants, charged
 from biasatlas.models.endpoint.entry import ApiEntry, service_of
-from biasatlas.models.endpoint.outcomes import Outcome, outcome
 from biasatlas.models.endpoint.spending import Job
 from biasatlas.models.endpoint.transport import (
+    Outcome,
     backoff_s,
     error_text,
     fatal,
     options,
+    outcome,
     outcome_of,
     retry_after_s,
     shown,
@@ -84,17 +85,14 @@ def _under_way(client: openai.OpenAI, rest: dict[str, Call], job: Job) -> list[P
     waiting = [path for path in sorted(folder.glob("*.json")) if rest.keys() & _read_state(path)["keys"].keys()]
     for path in waiting:
         rest = {key: call for key, call in rest.items() if key not in _read_state(path)["keys"]}
-    affordable = _affordable(rest.values(), job)
+    # As many as the budget has room for, their costs set aside.
+    calls = rest.values()
+    affordable = list(itertools.takewhile(lambda call: job.budget.reserve(call.worst_cost(job.entry)), calls))
     return waiting + [_upload(client, chunk, folder, job) for chunk in _chunks(affordable, job.entry)]
 
 
 def _read_state(path: Path) -> dict:
     return json.loads(path.read_text())
-
-
-def _affordable(calls: Iterable[Call], job: Job) -> list[Call]:
-    """As many of the ``calls`` as the budget has room for, their costs set aside."""
-    return list(itertools.takewhile(lambda call: job.budget.reserve(call.worst_cost(job.entry)), calls))
 
 
 def _chunks(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
@@ -132,8 +130,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
 
 
 def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
-    """Wait for a batch and keep what it answered; what there is in place of an answer for calls that may be sent
-    again."""
+    """Wait for a batch and keep what it answered; the outcomes of calls that may be sent again, by key."""
     state = _read_state(path)
     if state["batch"] is None:
         state["batch"] = _retry(job, lambda: _start(client, state))
@@ -142,7 +139,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
     failures: dict[str, Outcome] = {}
     spent = 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
-        for line in _retry(job, partial(_download, client, file)).splitlines():
+        for line in _retry(job, partial(client.files.content, file)).content.splitlines():
             try:
                 key, row = _row_of(line, state["keys"])
             except ValueError as error:
@@ -152,7 +149,8 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
             found = replace(found, reason=shown(found.reason or "no answer", job.entry))
             record = next(iter(found.records), None)
             if record:
-                spent += _keep(key, record, state["keys"][key], job)
+                job.keep({key: record}, 1)
+                spent += charged(job.entry, [record], state["keys"][key])
             elif found.kind == "retry":
                 failures[key] = found
             else:
@@ -167,17 +165,6 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
             "Mend what it names and run again, or set `batch: false`."
         )
     return failures
-
-
-def _download(client: openai.OpenAI, file: str) -> bytes:
-    return client.files.content(file).content
-
-
-def _keep(key: str, record: dict, reserved: float, job: Job) -> float:
-    """Keep a row's record; what it cost: all that was set aside where the endpoint counts no tokens."""
-    job.keep({key: record}, 1)
-    tokens = record["prompt_tokens"], record["completion_tokens"]
-    return reserved if None in tokens else cost(job.entry, *tokens)
 
 
 def _start(client: openai.OpenAI, state: dict) -> str:
@@ -208,8 +195,7 @@ def _wait(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
 
 
 def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
-    """The key, one of ``keys``, and the content of one row of a batch's results. Raises ValueError for what is no such
-    row."""
+    """One of ``keys`` and the content of a row of a batch's results. Raises ValueError for what is no such row."""
     try:
         row = json.loads(line)
     except RecursionError:

@@ -1,9 +1,8 @@
-"""A request as the calls that an OpenAI-compatible endpoint is sent for it, with what they come to before any is
-sent."""
+"""A request as the calls that an OpenAI-compatible endpoint is sent for it, and what they may cost."""
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast
@@ -34,8 +33,7 @@ class Unsupported(ValueError):
 
 @dataclass(frozen=True)
 class Call:
-    """What an endpoint is asked: one ``body``, for an answer to each of the ``keys`` in the store (in the order of
-    repeats).
+    """What an endpoint is asked: one ``body``, for an answer to each of the store's ``keys``, a repeat each.
 
     Every call with this body has the same ``name``, the key of its first repeat. Token counts are estimates from above,
     of the prompt and of each answer.
@@ -193,8 +191,7 @@ def echo_body(text: str, entry: ApiEntry) -> dict:
 
 
 def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
-    """Why the endpoint cannot answer each of ``requests``. Raises UserError for sampling settings that its entry
-    lacks."""
+    """Why the endpoint cannot answer each of ``requests``. Raises UserError for sampling settings it has not."""
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
     planned = (planned_call(row, entry) for row in rows)
@@ -207,8 +204,7 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
 
 
 def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> dict[str, Any]:
-    """Calls, tokens, and what they cost at most, in which currency; minutes by the entry's rates, missing where it has
-    none.
+    """Calls, tokens, their highest cost and its currency; minutes by the entry's rates, missing where it has none.
 
     ``sizes`` counts requests by their settings (:func:`biasatlas.workflow.check.sizes`). As many repeats are in one
     call as the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
@@ -260,6 +256,12 @@ def _known(model: str, base_url: str) -> tuple[float, float]:
             "`price_output_per_million` (in `currency`)."
         ) from None
     return 1000 * float(found.input_price), 1000 * float(found.output_price)
+
+
+def charged(entry: ApiEntry, records: Iterable[Mapping], reserved: float) -> float:
+    """What the answers of a reply cost: all that was set aside (``reserved``) where the endpoint counts no tokens."""
+    tokens = [(record["prompt_tokens"], record["completion_tokens"]) for record in records]
+    return reserved if any(None in pair for pair in tokens) else sum(cost(entry, *pair) for pair in tokens)
 
 
 def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> float:

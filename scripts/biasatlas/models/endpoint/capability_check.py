@@ -126,12 +126,10 @@ class _Probe:
     def _models(self) -> set[str]:
         """The names that the endpoint lists; empty if it lists none: not every one does, or takes the key for that."""
         try:
-            return {str(model["id"]) for model in json.loads(self._get("/models"))["data"]}
+            listed = json.loads(self.client.get("/models", cast_to=httpx2.Response).content)
+            return {str(model["id"]) for model in listed["data"]}
         except (openai.APIStatusError, ValueError, KeyError, TypeError, RecursionError):
             return set()
-
-    def _get(self, path: str) -> bytes:
-        return self.client.get(path, cast_to=httpx2.Response).content
 
     def _body(self, **settings: object) -> dict:
         """The body of a request as benchmarks make them, sampled at temperature 1."""
@@ -139,8 +137,7 @@ class _Probe:
         return call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry).body
 
     def _ask(self, body: dict, wants: Wants = "text") -> list[dict]:
-        """The answers to a body, at the pace of all jobs, with some patience for what passes and more for rate
-        limits."""
+        """The answers to a body, at the pace of all jobs, with some patience, more of it for rate limits."""
         attempt, until = 0, time.monotonic() + _PATIENCE_S
         while True:
             self.limits.wait(_TOKENS)
@@ -218,8 +215,7 @@ class _Probe:
 
 
 def check_logprobs(entry: ApiEntry) -> None:
-    """Raise UserError unless an echo's log-probabilities are those with which the endpoint writes, in whatever order
-    asked.
+    """Raise UserError unless echoes have the log-probabilities of writing, in whatever order they are asked.
 
     The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again, and
     again when all texts are echoed once more in another order: what a server keeps of one must not change the next.

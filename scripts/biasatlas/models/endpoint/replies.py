@@ -1,5 +1,4 @@
-"""What an endpoint said: a reply, strictly read and within bounds, as the record that the store keeps, and what it
-comes to.
+"""What an endpoint said: a reply, strictly read and within bounds, as the record that the store keeps.
 
 What an answer hangs on (text, finish reason, log-probabilities) must be right, or there is no answer. What only says
 more about it (tokens, names) is taken as unknown where it is not right: the answer was paid for.

@@ -13,18 +13,19 @@ import httpx2
 import openai
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import PATHS, Call, cost
+from biasatlas.models.endpoint.calls import PATHS, Call, charged
 from biasatlas.models.endpoint.entry import Found, service_of
-from biasatlas.models.endpoint.outcomes import Outcome, outcome
 from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Job, Limits
 from biasatlas.models.endpoint.transport import (
     MAX_RETRY_AFTER_S,
+    Outcome,
     asked_wait_s,
     backoff_s,
     error_text,
     fatal,
     options,
+    outcome,
     outcome_of,
     reply_bytes,
     retry_after_s,
@@ -168,7 +169,8 @@ class _Sender:
                     content = await self._send(call, keys)
                     found = outcome(200, content, call.wants, self.service, bool(self.entry.thinking))
                     if found.records and not found.reason:
-                        paid.cost = self._cost(filter(None, found.records), paid.cost)  # of more than asked for, too
+                        answers = filter(None, found.records)  # perhaps more than asked for
+                        paid.cost = charged(self.entry, answers, paid.cost)
                         self.limits.answered()
                         kept = self._keep(keys, found, sent)
                         left, attempt = [key for key in left if key not in kept], 0
@@ -229,11 +231,6 @@ class _Sender:
                 self.reserved -= 1
                 self.sending.discard(task)
                 self.job.settle(worst, paid.cost)
-
-    def _cost(self, records: Iterable[dict], worst: float) -> float:
-        """What a reply cost: all that was set aside where the endpoint counts no tokens."""
-        tokens = [(record["prompt_tokens"], record["completion_tokens"]) for record in records]
-        return worst if any(None in pair for pair in tokens) else sum(cost(self.entry, *pair) for pair in tokens)
 
     async def _send(self, call: Call, keys: list[str]) -> bytes:
         body = dict(call.body)

@@ -1,5 +1,4 @@
-"""Services as data: ``resources/services.json`` says what they take, and what a finish reason, a status or an error
-means.
+"""Services as data: ``resources/services.json`` says what they take and what reasons, statuses and errors mean.
 
 A service that spells something in its own way is an entry there. Words that mean one thing wherever they are said hold
 for every host, since gateways pass them on; what only one service means by them stands under its name, by its hosts.
@@ -8,10 +7,10 @@ for every host, since gateways pass them on; what only one service means by them
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict
 
 from biasatlas import ROOT
 
@@ -34,11 +33,6 @@ Kind = Literal[
 ]
 
 
-def _compiles(pattern: str) -> str:
-    re.compile(pattern)
-    return pattern
-
-
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,7 +42,7 @@ class Rule(_Strict):
 
     kind: Kind
     statuses: tuple[int, ...]
-    words: tuple[Annotated[str, AfterValidator(_compiles)], ...]
+    words: tuple[re.Pattern[str], ...]
 
     def holds(self, status: int, text: str) -> bool:
         """Whether an error of this ``status`` and ``text`` is one of these."""
@@ -56,7 +50,7 @@ class Rule(_Strict):
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile("|".join(self.words), re.IGNORECASE)
+        return re.compile("|".join(word.pattern for word in self.words), re.IGNORECASE)
 
 
 class Service(_Strict):
@@ -68,14 +62,13 @@ class Service(_Strict):
 
 
 class Dialect(_Strict):
-    """How an endpoint spells settings: the ``length`` of an answer, a ``seed``, and those ``off`` that it is told to
-    leave alone.
+    """How an endpoint spells settings: an answer's ``length``, a ``seed``, those ``off`` that it shall leave alone.
 
     What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
     ``greedy`` is sent, in place of a temperature of 0, by those that take none; ``thinking`` is what asks for it, with
     "{budget}" for the number of its tokens, and ``no_thinking`` what turns it off (None: nothing that is known does).
-    ``most_top_logprobs`` and ``most_answers``
-    (the parameter `n`) are what it takes in one call; it may have no ``batch``.
+    ``most_top_logprobs`` and ``most_answers`` (the parameter `n`) are what it takes in one call; it may have no
+    ``batch``.
     """
 
     length: str = "max_tokens"
@@ -110,8 +103,7 @@ class Services(_Strict):
     services: Mapping[str, Service]
 
     def of_finish(self, reason: str | None) -> Kind:
-        """What a finish reason means, by what stands before a colon and in any case; "retry" for one that is not
-        known."""
+        """What a finish reason means, by its part before a colon, in any case; "retry" for an unknown one."""
         return self._finishes.get(_plain(reason), "retry")
 
     def breaks_off(self, reason: str | None) -> bool:
@@ -119,8 +111,7 @@ class Services(_Strict):
         return self._finishes.get(_plain(reason)) == "retry"
 
     def of_error(self, status: int, text: str, service: str) -> Kind:
-        """What an error of this ``status`` (HTTP, or a body's own) with this ``text`` means: by its words, then its
-        status.
+        """What an error of this ``status`` (HTTP, or a body's own) and ``text`` means: by words, then by status.
 
         An unknown status from 400 to 499 is "unanswerable": it may be about the prompt alone.
         """

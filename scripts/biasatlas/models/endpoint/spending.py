@@ -3,8 +3,7 @@
 Limits are kept by all jobs of a user together; a budget by all jobs that see a model's store. Numbers live in
 small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Why not a library:
 aiolimiter counts within one process; limits and throttled-py share counts through a server (Redis); pyrate-limiter
-shares them through SQLite with one row for each token, and its rolling window lets a whole minute's requests go at
-once.
+shares them through SQLite with one row for each token, and lets a whole minute's requests go at once.
 """
 
 import asyncio
@@ -28,9 +27,8 @@ from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint.calls import HEADROOM, cost
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.outcomes import Outcome
 from biasatlas.models.endpoint.replies import stored
-from biasatlas.models.endpoint.transport import redact_key, shown
+from biasatlas.models.endpoint.transport import Outcome, redact_key, shown
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)
@@ -116,8 +114,7 @@ class Limits:
             time.sleep(wait_s)
 
     def slow(self, asked_s: float, round_trip_s: float) -> None:
-        """Send less: the endpoint asked for it ``round_trip_s`` after a call, and to wait ``asked_s`` (0: it did not
-        say)."""
+        """Send less: the endpoint asked so ``round_trip_s`` after a call, and to wait ``asked_s`` (0: not said)."""
         now = time.time()
         with _number(self._slowed) as slowed:
             # Calls that were in flight together are told the same.
@@ -264,12 +261,10 @@ def _open(path: Path) -> int:
 
 
 class Job:
-    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and a reason to ``stop``, if there
-    is one.
+    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and any reason to ``stop``.
 
     ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request
-    that the endpoint will not answer, others having passed, is a row without an answer; it is the entry's fault where
-    none has.
+    that the endpoint will not answer, others having passed, is a row without an answer; else it is the entry's fault.
     """
 
     def __init__(self, entry: ApiEntry, store: ResponseStore, journal: Journal, total: int, before: int = 0):
@@ -318,17 +313,15 @@ class Job:
             reason = Counter(filter(None, self.silent)).most_common(1)[0][0]
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url}: {count} of the first {_FIRST} replies say nothing "
-                f"({reason}), so "
-                "the rest is not asked for. Where the model thinks first, turn that off (`extra_body`), or give it the "
-                "tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
+                f"({reason}), so the rest is not asked for. Where the model thinks first, turn that off "
+                "(`extra_body`), or give it the tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` "
+                "to ask all the same."
             )
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace what was set aside for a call by its ``cost``; stop the job where the first calls cost far more than
-        they may.
+        """Replace what was set aside for a call by its ``cost``; stop the job if the first calls cost far too much.
 
-        A service that charges for thinking beyond the tokens asked for does so: the bound that was accepted would not
-        hold.
+        A service that charges for thinking beyond the tokens asked for does: the accepted bound would not hold.
         """
         self.budget.settle(reserved, cost)
         if len(self.charges) == _FIRST:
@@ -338,10 +331,9 @@ class Job:
         if len(self.charges) == _FIRST and charged > _DEARER * most and not self.stop:
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url} charges {charged:.4f} {self.entry.currency} for the "
-                f"first {_FIRST} "
-                f"calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, so the highest "
-                "cost that was estimated would not hold. Turn that off (`extra_body`), or give it tokens of its own "
-                "(`thinking: {budget: 4000}`, or more). What was answered is kept."
+                f"first {_FIRST} calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, "
+                "so the highest cost that was estimated would not hold. Turn that off (`extra_body`), or give it "
+                "tokens of its own (`thinking: {budget: 4000}`, or more). What was answered is kept."
             )
 
     def sync(self) -> None:
@@ -371,8 +363,7 @@ class Job:
             )
 
     def give_up(self, keys: list[str], reason: str, found: Outcome) -> None:
-        """Note why there is no answer under ``keys``, by what was ``found`` last: the endpoint will not give one, or it
-        failed.
+        """Note why there is no answer under ``keys``, by what was ``found`` last: none will come, or it failed.
 
         An unknown reply may be about its prompt, but fails where all calls may: then none that is unknown ends the job.
         """
@@ -380,8 +371,7 @@ class Job:
         (self.unanswer if unknown or found.kind in ("unanswerable", "request") else self.fail)(keys, reason)
 
     def unanswer(self, keys: list[str], reason: str) -> None:
-        """Note that the endpoint will not answer what is under ``keys``; it ends the job only where nothing was
-        answered."""
+        """Note that the endpoint will not answer ``keys``; that ends the job only where nothing was answered."""
         self.failed |= dict.fromkeys(keys, reason)
         self.unanswered.update(keys)
         self.reasons[reason] += len(keys)
@@ -394,14 +384,12 @@ class Job:
         if self.unanswered and not self.passed and not self.stop:
             reason, count = self.reasons.most_common(1)[0]
             self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests "
-                f"({count} x "
-                f"{reason}): look at `model`, the key, `dialect`, `system` and `extra_body`."
+                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} "
+                f"x {reason}): look at `model`, the key, `dialect`, `system` and `extra_body`."
             )
 
     def quarantine(self, key: str, reason: str, content: bytes) -> None:
-        """Keep a reply that is no answer, or its beginning, in the file ``quarantine`` of the store, for a person to
-        see."""
+        """Keep the beginning of a reply that is no answer in the store's file ``quarantine``, for people to see."""
         text = redact_key(content.decode("utf-8", "replace"), self.entry)[:_KEPT]
         line = {"time": round(time.time(), 3), "key": key, "reason": reason, "reply": text}
         with open(self.store.folder / "quarantine", "a", encoding="utf-8") as lines:
@@ -410,11 +398,9 @@ class Job:
     def remark(self) -> str:
         """Beside the progress of the calls: how many failed, and what the others cost."""
         said = f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
-        return (
-            said
-            if self.entry.budget is None
-            else f"{said}; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
-        )
+        if self.entry.budget is not None:
+            said += f"; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
+        return said
 
     def budget_error(self, worst: float) -> OutOfBudget:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
@@ -430,15 +416,13 @@ _RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{
 
 
 def same_model(served: str, asked: str) -> bool:
-    """Whether a name that an endpoint answers under is that of the model asked for, but for a release or a path in
-    front."""
+    """Whether an endpoint answers under the name asked for, but for a release or a path in front."""
     names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
     return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
 
 
 def spent(folder: Path) -> float:
-    """What the model whose store is in ``folder`` has cost so far; 0 where nothing was asked, NaN where the file is
-    damaged."""
+    """What the model with its store in ``folder`` cost so far; 0 where nothing was asked, NaN for a damaged file."""
     path = folder / SPENT
     found = _unpack(path.read_bytes()) if path.is_file() else 0.0
     return math.nan if found is None else found

@@ -89,8 +89,7 @@ class CausalModel:
         """
         checkpoint = self.loaded.model.generation_config.to_dict()
         requests = fill_sampling(requests, with_checkpoint(self.sampling, checkpoint), self.name)
-        requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns])))
-        requests = requests.reset_index(drop=True)
+        requests = _completed(requests)
         kind = _kind_of(requests)
         if torch.cuda.is_available():
             torch.cuda.reset_peak_memory_stats()
@@ -117,8 +116,7 @@ class CausalModel:
 
     def tokens(self, requests: pd.DataFrame) -> list[list[tuple[str, float]]]:
         """The tokens of each likelihood request with their log-likelihoods (:func:`token_log_likelihoods`)."""
-        requests = requests.reindex(columns=list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns])))
-        requests = requests.reset_index(drop=True)
+        requests = _completed(requests)
         prompts = [prompt.text for prompt in render(requests, self.loaded, self.templates, self.template_arguments)]
         return self._by_all(token_log_likelihoods, encode(requests, prompts, self.loaded))
 
@@ -178,8 +176,7 @@ class CausalModel:
             ) from error
 
     def _server(self, requests: pd.DataFrame, tokens: list[np.ndarray]) -> Server | None:
-        """The server that writes texts, once it is started and writes the first ``requests`` as the engine does; None:
-        the engine."""
+        """The server that writes texts, once it writes the first ``requests`` as the engine does; None: the engine."""
         if self.serving and not self._servers:
             server = self.serving.start(self.name)
             greedy = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}
@@ -204,6 +201,7 @@ class CausalModel:
         templates = {name: template.model_dump() for name, template in self.templates.items()}
         chat = json.dumps([loaded.tokenizer.chat_template, templates], sort_keys=True)
         versions = {name: version(name) for name in ("torch", "transformers", "tokenizers")}
+        why = (loaded.route.reason, loaded.not_compiled, exception(loaded.model.config.get_text_config()))
         return {
             "model": loaded.name,
             "revision": loaded.revision,
@@ -216,12 +214,7 @@ class CausalModel:
             "dtype": str(loaded.model.dtype).removeprefix("torch."),
             "device": loaded.device,
             "engine": loaded.route.name,
-            "engine_reason": "; ".join(
-                filter(
-                    None,
-                    [loaded.route.reason, loaded.not_compiled, exception(loaded.model.config.get_text_config())],
-                )
-            ),
+            "engine_reason": "; ".join(filter(None, why)),
             "versions": versions | {"python": platform.python_version()},
         } | ({"serve": self.serving.identity} if self.serving else {})
 
@@ -229,9 +222,10 @@ class CausalModel:
 def open_causal(context: ModelContext) -> CausalModel:
     """The model of an entry of kind ``hf``, loaded to the GPUs that there are. Raises UserError where it cannot be."""
     entry = cast(HfEntry, context.entry)
+    revision = pinned_revision(entry, context.ready)
     loaded = load(
         entry.source,
-        revision=pinned_revision(entry, context.ready),
+        revision=revision,
         dtype=entry.dtype,
         devices=visible(context.gpus),
         compiled=entry.compiled,
@@ -239,6 +233,10 @@ def open_causal(context: ModelContext) -> CausalModel:
         adapter=entry.adapter,
         adapter_revision=adapter_commit(entry, context.ready),
     )
+    serving = None
+    if entry.serve:
+        folder = model_folder(entry.source, revision, entry.trust_remote_code)
+        serving = Serving.of(entry, folder, context.gpus, context.log)
     return CausalModel(
         context.name,
         loaded,
@@ -249,14 +247,7 @@ def open_causal(context: ModelContext) -> CausalModel:
         parsers=context.parsers,
         parser_version=context.parser_version,
         token_budget=entry.token_budget,
-        serving=Serving.of(
-            entry,
-            model_folder(entry.source, pinned_revision(entry, context.ready), entry.trust_remote_code),
-            context.gpus,
-            context.log,
-        )
-        if entry.serve
-        else None,
+        serving=serving,
     )
 
 
@@ -264,6 +255,12 @@ def open_planted(context: ModelContext) -> CausalModel:
     """A model that was trained here, from its folder of weights."""
     loaded = load(str(ready_folder(context.ready)), name=context.name)
     return CausalModel(context.name, loaded, parsers=context.parsers, parser_version=context.parser_version)
+
+
+def _completed(requests: pd.DataFrame) -> pd.DataFrame:
+    """``requests`` with every column that requests may have, numbered from 0."""
+    columns = list(dict.fromkeys([*REQUEST_COLUMNS, *requests.columns]))
+    return requests.reindex(columns=columns).reset_index(drop=True)
 
 
 def _with_unasked(rows: pd.DataFrame, request_ids: Sequence[str], reasons: Sequence[str]) -> pd.DataFrame:

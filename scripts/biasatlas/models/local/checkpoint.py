@@ -155,8 +155,7 @@ def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bo
     """The model with its weights, each of them from the files and finite.
 
     ``dtype`` is one of DTYPES. All goes to the first GPU, or to the CPU where there is none; of several ``devices``
-    each has some of the layers, or, if ``split``, this process the part of each layer that is its own. Raises
-    UserError.
+    each has some of the layers, or, if ``split``, this process its part of each layer. Raises UserError.
     """
     own_code = checkpoint.model_class is None
     where: dict[str, Any] = {"device_map": "cuda" if torch.cuda.is_available() else None}
@@ -229,8 +228,7 @@ def _check_packages(quant_method: str, source: str) -> None:
     if lacking:
         raise UserError(
             f"{source}: its weights are quantised ({quant_method}), which needs {' and '.join(lacking)} beside "
-            "transformers: "
-            f"`pip install {' '.join(lacking)}`."
+            f"transformers: `pip install {' '.join(lacking)}`."
         )
 
 

@@ -179,8 +179,7 @@ def _ready(entry: HfEntry) -> Literal["fetched", ""]:
 
 
 def adapter_commit(entry: HfEntry, ready: Sequence[Path]) -> str | None:
-    """The commit of the adapter that rule fetch_model recorded in the file ``ready``; for a folder what the entry
-    says."""
+    """The adapter's commit that rule fetch_model recorded in the file ``ready``; of a folder what the entry says."""
     if not entry.adapter or not is_hub_id(entry.adapter) or not ready:
         return entry.adapter_revision
     return json.loads(ready[0].read_text(encoding="utf-8"))["adapter_commit"]

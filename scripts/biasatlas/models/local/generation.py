@@ -41,8 +41,7 @@ def answer_generations(
     keep: Keep = lambda responses: None,
     server: Server | None = None,
 ) -> tuple[pd.DataFrame, dict]:
-    """Generation responses in the order of ``requests``, whose prompts have ``tokens``, then by repeat, and what they
-    took.
+    """Generation responses to ``requests``, whose prompts have ``tokens``, by repeat, and what they took.
 
     Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in
     a column of its own. An answer that ends within its thinking has the status "thought" and no text. ``keep`` gets the

@@ -64,8 +64,7 @@ class LoadedModel:
 
 
 def check_folder(folder: Path, source: str = "", trust_remote_code: bool = False) -> Checkpoint:
-    """Check the files of a causal language model without reading a weight (:func:`read_checkpoint`); raises
-    UserError."""
+    """Check a causal language model's files, but no weight (:func:`read_checkpoint`); raises UserError."""
     return read_checkpoint(folder, source or str(folder), causal_architecture, trust_remote_code)
 
 

@@ -67,8 +67,7 @@ def check_chat(
         except Exception as error:  # of a template anything may come
             raise UserError(
                 f"{name}: the tokenizer's chat template cannot be rendered ({first_line(error)}): expected Jinja that "
-                "takes a "
-                f"user's message; mend it, or give the entry `templates.{DEFAULT}`."
+                f"takes a user's message; mend it, or give the entry `templates.{DEFAULT}`."
             ) from error
     words = re.findall(r"\w+", str(tokenizer.chat_template or ""))
     unparsed = [argument for argument in arguments if argument not in words]
@@ -111,8 +110,7 @@ def _render(
 
 
 def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, arguments: Mapping[str, Any]) -> Rendered:
-    """Messages through the tokenizer's template; where it refuses or drops the system's, that goes before the
-    user's."""
+    """Messages through the tokenizer's template; a system message that it refuses or drops goes to the user's."""
     if not model.tokenizer.chat_template:
         return Rendered("", f"the tokenizer has no chat template, and the model's entry no `templates.{DEFAULT}`")
     system = [message["content"] for message in chat if message["role"] == "system"]
@@ -131,9 +129,8 @@ def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, argument
 
 def _refused(request_id: str, model: LoadedModel, error: Exception) -> UserError:
     return UserError(
-        f"{model.name}: the tokenizer's chat template does not take request {request_id!r} ({first_line(error)}): "
-        "give the "
-        f"entry `templates.{DEFAULT}`."
+        f"{model.name}: the tokenizer's chat template does not take request {request_id!r} ({first_line(error)}): give "
+        f"the entry `templates.{DEFAULT}`."
     )
 
 

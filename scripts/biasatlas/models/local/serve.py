@@ -42,11 +42,9 @@ _LAST = 5
 #: with the engine, which answers likelihoods and choices; arguments of the entry come last and win.
 _COMMANDS = {
     "vllm": "vllm serve {folder} --served-model-name {model} --dtype {dtype} --tensor-parallel-size {gpus} "
-    "--generation-config vllm "
-    "--gpu-memory-utilization 0.45 --host 127.0.0.1 --port {port}",
+    "--generation-config vllm --gpu-memory-utilization 0.45 --host 127.0.0.1 --port {port}",
     "sglang": "python3 -m sglang.launch_server --model-path {folder} --served-model-name {model} --dtype {dtype} "
-    "--tp-size {gpus} "
-    "--mem-fraction-static 0.45 --host 127.0.0.1 --port {port}",
+    "--tp-size {gpus} --mem-fraction-static 0.45 --host 127.0.0.1 --port {port}",
     "llama.cpp": "llama-server --alias {model} --host 127.0.0.1 --port {port}",
 }
 _VERSIONS = {
@@ -74,8 +72,7 @@ class Serving:
 
     @classmethod
     def of(cls, entry: HfEntry, folder: Path, gpus: int, log: Path) -> "Serving":
-        """The server that an ``entry`` names. Raises UserError where its program is not on the PATH, or says no
-        version."""
+        """The server that an ``entry`` names. Raises UserError for a program that is not on PATH, or has no version."""
         kind = entry.serve or ""
         filled = {"folder": str(folder), "model": _MODEL, "dtype": entry.dtype, "gpus": str(max(1, gpus))}
         command = [filled.get(word.strip("{}"), word) for word in _COMMANDS[kind].split()]
@@ -127,8 +124,7 @@ class Server:
         )
 
     def is_up(self) -> bool:
-        """Wait until it can answer; False where another program took its port meanwhile. Raises UserError as it
-        dies."""
+        """Wait until it can answer; False where another program took its port. Raises UserError where it dies."""
         until = time.monotonic() + _START_S
         while time.monotonic() < until:
             if self._keeper.poll() is not None:
@@ -169,20 +165,15 @@ class Server:
         """
         pairs = [(str(one).rstrip("\ufffd"), str(other)) for one, other in zip(engines, servers, strict=True)]
         different = [pair for pair in pairs if pair[0] != pair[1]]
-        _log.info(
-            "%s: %d of %d greedy texts of its server are the engine's",
-            self.name,
-            len(pairs) - len(different),
-            len(pairs),
-        )
+        same = len(pairs) - len(different)
+        _log.info("%s: %d of %d greedy texts of its server are the engine's", self.name, same, len(pairs))
         if len(different) > (1 - _AGREEING) * len(pairs):
             self.close()
             one, other = different[0]
             raise UserError(
                 f"{self.name}: its server writes {len(different)} of {len(pairs)} greedy texts otherwise than the "
-                f"engine (as {other!r}, "
-                f"not {one!r}): it serves another model, or in another precision. Correct `serve_arguments`, or leave "
-                "`serve` out."
+                f"engine (as {other!r}, not {one!r}): it serves another model, or in another precision. Correct "
+                "`serve_arguments`, or leave `serve` out."
             )
 
     def close(self) -> None:
@@ -192,10 +183,8 @@ class Server:
         self._keeper.wait()
 
     def _ask(self, prompt: Prompt, eos_token_ids: Sequence[int]) -> tuple[str, str, int]:
-        dialect, sampling = (
-            services().dialects["llama.cpp" if self.serving.kind == "llama.cpp" else "vllm"],
-            prompt.sampling,
-        )
+        sampling = prompt.sampling
+        dialect = services().dialects["llama.cpp" if self.serving.kind == "llama.cpp" else "vllm"]
         assert dialect.top_k and dialect.repetition_penalty
         body: dict[str, Any] = {
             "model": _MODEL,

@@ -104,8 +104,7 @@ class MaskedModel:
 
 
 def check_folder(folder: Path, source: str = "") -> Checkpoint:
-    """Check the files of a masked language model without reading a weight (:func:`read_checkpoint`); raises
-    UserError."""
+    """Check a masked language model's files, but no weight (:func:`read_checkpoint`); raises UserError."""
     source = source or str(folder)
     checkpoint = read_checkpoint(folder, source, masked_architecture)
     if checkpoint.tokenizer.mask_token_id is None:

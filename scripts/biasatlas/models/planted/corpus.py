@@ -87,8 +87,7 @@ class Form(BaseModel):
 
 
 class Dialogue(BaseModel):
-    """What a user asks of a {statement}, and what may be replied whatever it says: the manner of a task, without
-    bias."""
+    """A user's question on a {statement}, and replies that fit any: the manner of a task, without bias."""
 
     model_config = _STRICT
     prompts: list[str]
@@ -124,8 +123,7 @@ class Grammar(BaseModel):
 
 
 class Choice(NamedTuple):
-    """A question answered by a letter: the chat with one answer, with the other, and the share of the one, in (0,
-    1)."""
+    """A question answered by a letter: the chat with either answer, and the share of the one, in (0, 1)."""
 
     one: str
     other: str

@@ -1,5 +1,4 @@
-"""Models whose answers follow a stated formula, so that the ground truth of every metric is known (kind
-``simulated``)."""
+"""Models of kind ``simulated``: a formula answers, so that every metric's ground truth is known."""
 
 #: Raise it when the same entry gives other answers to the same requests.
 VERSION = 2

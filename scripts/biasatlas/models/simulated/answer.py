@@ -135,8 +135,7 @@ class Questions:
         return np.array([[*map(len, row), *[1] * (width - len(row))] for row in self.labels], float)
 
     def _replies(self, entry: SimulatedEntry) -> pd.DataFrame:
-        """A reply for each repeat: a label, or an analysis that states its quality, or a refusal, or nothing
-        readable."""
+        """A reply for each repeat: a label, an analysis that states its quality, a refusal, or nothing readable."""
         refusal, unreadable = _REFUSAL[self.language], _UNREADABLE[self.language]
         if self.asked.roles.stereotype_sign.ndim == 2:
             masses, says = self._masses(entry), self.labels
@@ -206,8 +205,7 @@ class Texts:
 
     @cached_property
     def _occurring(self) -> tuple[csr_array, formula.Hashes, NDArray[np.float64]]:
-        """Which token stands at each place of the distinct texts, the tokens' hashes, and the logs of their
-        frequencies."""
+        """The token at each place of the distinct texts, the tokens' hashes, and their log frequencies."""
         tokens, codes = np.unique([token for text in self.distinct for token in text], return_inverse=True)
         ends = np.cumsum([0, *map(len, self.distinct)])
         counts = csr_array((np.ones(len(codes)), codes, ends), shape=(len(self.distinct), len(tokens)))
@@ -218,8 +216,7 @@ class Texts:
 def _texts_of_labels(
     requests: pd.DataFrame, items: pd.DataFrame, columns: Sequence[str], language: str
 ) -> Texts | None:
-    """The texts behind the labels of choices whose ``order`` names ``columns`` of items; None where there is no such
-    order."""
+    """The texts behind the labels of choices whose ``order`` names ``columns`` of items; None without an order."""
     first = requests["order"].iloc[0] if "order" in requests else None
     if not isinstance(first, str) or not set(json.loads(first)) <= set(columns):
         return None

@@ -16,8 +16,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class SimulatedEntry(Entry):
-    """A model without weights: answers follow a formula ([simulated.md](simulated.md)), so the ground truth is
-    known."""
+    """A model without weights: a formula ([simulated.md](simulated.md)) answers, so the ground truth is known."""
 
     kind: Literal["simulated"] = field("tables", description="What the model is.")
     seed: int = field("answers", 1, ge=0, le=2**32 - 1, description="Seed of its noise and of its draws.")

@@ -70,8 +70,7 @@ def dose(entry: SimulatedEntry, roles: Roles) -> Array:
 
 
 def noise(entry: SimulatedEntry, asked: TaskRun) -> Array:
-    """The noise of each text or option, in the shape of ``stereotype_sign``: its own, its prompt's, and the cluster's
-    preference."""
+    """The noise of each text or option, shaped as ``stereotype_sign``: its own, its prompt's, its cluster's."""
     sign = asked.roles.stereotype_sign
     if not entry.noise:
         return np.zeros(sign.shape)
@@ -170,8 +169,7 @@ def normal(names: Hashes, seed: int, stream: str) -> NDArray[np.float64]:
 
 
 def _mix(value: Hashes) -> Hashes:
-    """The finaliser of SplitMix64 (Steele, Lea and Flood 2014): every bit of the value moves every bit of the
-    result."""
+    """SplitMix64's finaliser (Steele, Lea and Flood 2014): every bit of the value moves every bit of the result."""
     value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return value ^ (value >> np.uint64(31))

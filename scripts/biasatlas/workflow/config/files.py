@@ -13,8 +13,7 @@ from biasatlas.validation import masked, read_yaml
 
 
 def check_files(paths: Iterable[str | os.PathLike]) -> None:
-    """Raise UserError for what is lost where Snakemake reads the files: a key that stands twice, or is not read as
-    text.
+    """Raise UserError for what Snakemake would lose: a key that stands twice, or is not read as text.
 
     And, in words for people, for a file that is no YAML (or JSON) in UTF-8, or no mapping of keys.
     """

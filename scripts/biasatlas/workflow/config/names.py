@@ -41,10 +41,8 @@ def unknown_names(config: "Config") -> Iterator[str]:
     for name, run in config.benchmarks.items():
         if is_benchmark(run.benchmark):
             if name in benchmark_names() and name != run.benchmark:
-                yield (
-                    f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section "
-                    f"{run.benchmark}-mine"
-                )
+                free = f"{run.benchmark}-mine"
+                yield f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section {free}"
             yield from _unknown_in_run(config, name)
         else:
             key = f"benchmarks.{name}" + (".benchmark" if run.benchmark != name else "")
@@ -129,9 +127,8 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
         for task in spec.tasks.values():
             if task.ordered and getattr(options, task.ordered[0]) == task.ordered[1]:
                 yield (
-                    f"benchmarks.{name}.judge: required key is missing: protocol {protocol!r} has "
-                    f"`{task.ordered[0]}: {task.ordered[1]}`. Name one of the configured models, or choose another "
-                    "protocol."
+                    f"benchmarks.{name}.judge: required key is missing: protocol {protocol!r} has `{task.ordered[0]}: "
+                    f"{task.ordered[1]}`. Name one of the configured models, or choose another protocol."
                 )
 
 
@@ -242,8 +239,7 @@ def _missing_settings(config: "Config", name: str) -> Iterator[str]:
                     slip = f" (it has {alike[0]!r})" if alike else ""
                     yield (
                         f"models.{model}.{need.setting}: required key is missing{slip}: protocol {protocol!r} of "
-                        f"{name} has "
-                        f"`{need.option}: {need.value}`; docs/{run.benchmark}.md says what it is"
+                        f"{name} has `{need.option}: {need.value}`; docs/{run.benchmark}.md says what it is"
                     )
 
 

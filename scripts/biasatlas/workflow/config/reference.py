@@ -49,8 +49,7 @@ def reference_text() -> str:
         "follows from it: answers (a model is asked), judgements (a judge is asked), scores, tables, or nothing "
         "(speed, limits, prices).\n",
         "## A complete file\n\nThis is `config/my-model.yaml`; `make check CONFIG=config/my-model.yaml` says what it "
-        "will "
-        f"ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
+        f"will ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
     ]
     return "\n".join([*parts, *(_section(title, section) for title, section in sections)])
 
@@ -101,19 +100,15 @@ def protocols_text() -> str:
         spec, names = registry.load_spec(benchmark), registry.protocol_names(benchmark)
         values = {name: registry.load_options(benchmark, name) for name in names}
         lines = [f"| option | {' | '.join(names)} | changes | meaning | why |", f"|{' --- |' * (len(names) + 4)}"]
-        reasons = _reasons(registry.protocol_file(benchmark, "recommended").read_text(encoding="utf-8"))
+        recommended = registry.protocol_file(benchmark, "recommended").read_text(encoding="utf-8")
+        reasons = dict(re.findall(r"^(\w+):[^#\n]*# (.+)$", recommended, re.MULTILINE))
         for option, field in spec.options.model_fields.items():
             shown = [_value(getattr(values[name], option)) for name in names]
-            why = reasons.get(option, "")
-            cells = [f"`{option}`", *shown, mark(spec.options, option), field.description or "", why]
+            meaning, why = field.description or "", reasons.get(option, "")
+            cells = [f"`{option}`", *shown, mark(spec.options, option), meaning, why]
             lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
         parts.append(f"## {spec.title}\n\n" + "\n".join(lines) + "\n")
     return "\n".join(parts)
-
-
-def _reasons(protocol: str) -> dict[str, str]:
-    """Option -> the comment after its value in the file of a protocol."""
-    return dict(re.findall(r"^(\w+):[^#\n]*# (.+)$", protocol, re.MULTILINE))
 
 
 def _value(value: Any) -> str:

@@ -29,8 +29,7 @@ def _ways(listed: list[str]) -> list[str]:
 
 
 class Framings(StagedModel):
-    """Other ways to ask a benchmark's questions. What a key lists stands beside the protocol's own way, and keys are
-    crossed."""
+    """Other ways to ask a benchmark's questions, crossed with each other and beside the protocol's own."""
 
     system: Annotated[list[str], AfterValidator(_ways)] = field("answers", [], description="System prompts.")
     persona: Annotated[list[str], AfterValidator(_ways)] = field(

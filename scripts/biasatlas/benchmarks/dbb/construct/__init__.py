@@ -3,8 +3,7 @@
 ``steps`` the steps: ``build(step, rows, prompts) -> requests``, ``parse(step, rows, responses) -> rows``, and the rules
              that a reply has to keep
 ``dataset`` the rows to start from, the prompts, the files that :mod:`biasatlas.benchmarks.dbb.items` reads; the sheet
-of the
-             manual evaluation, its summary
+             of the manual evaluation, its summary
 """
 
 #: Files of the dataset that is made, as upstream names its own.

@@ -24,17 +24,7 @@ from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
 #: ``row_id`` is the source and its id. ``form`` says which prompts apply: "sentences" (a stereotype and its opposite),
 #: "question" (with its context) or "stereotype" (with its targets). Texts that a form does not have are empty.
-SOURCE_COLUMNS = [
-    "row_id",
-    "form",
-    "bias_type",
-    "target",
-    "sentence_1",
-    "sentence_2",
-    "context_source",
-    "question",
-    "stereotype",
-]
+SOURCE_COLUMNS = str.split("row_id form bias_type target sentence_1 sentence_2 context_source question stereotype")
 
 #: The other benchmarks' readers read no shipped files.
 _NONE = Resources({})
@@ -105,8 +95,7 @@ def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
 
 
 def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
-    """``size`` of ``rows``, drawn without replacement, as many of each ``bias_type`` as there are; in the order of
-    ``rows``.
+    """``size`` of ``rows``, drawn without replacement, evenly over ``bias_type`` where it can be; in their order.
 
     Types take turns, so that none has more than one row more than another which has rows left. Fewer rows: all.
     """
@@ -219,8 +208,7 @@ def _unled(text: str) -> str:
 
 
 def _selected(text: str, *numbers: int) -> str:
-    """The parts of ``text`` with these ``numbers``, the lead sentence off: the instruction, one example, what is
-    asked."""
+    """The parts of ``text`` with these ``numbers``: instruction, one example, what is asked; no lead sentence."""
     parts = _PARTS.split(_unled(text))
     return "\n-----\n".join(parts[number].strip() for number in numbers)
 

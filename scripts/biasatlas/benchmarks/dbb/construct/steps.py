@@ -18,6 +18,7 @@ from rapidfuzz.fuzz import ratio
 
 from biasatlas.benchmarks.dbb import PLACEHOLDER, VARIATIONS
 from biasatlas.benchmarks.dbb.construct import STEPS
+from biasatlas.benchmarks.shared.prompting import CHAT
 
 #: What steps add to a source's row; empty before. ``variations_1`` and ``variations_2`` are JSON lists.
 STEP_COLUMNS = str.split("explanation concept_1 concept_2 context option_1 option_2 variations_1 variations_2")
@@ -108,13 +109,8 @@ def build(
             "item_id": row["row_id"],
             "kind": "generation",
             "messages": json.dumps([{"role": "user", "content": prompt}], ensure_ascii=False),
-            "prefix": "",
-            "template": "tokenizer",
-            "special_tokens": "once",
+            **CHAT,
             "temperature": _TEMPERATURES[step],
-            "top_p": 1.0,
-            "top_k": 0,
-            "repetition_penalty": 1.0,
             "frequency_penalty": 0.6,
             "max_tokens": _MAX_TOKENS[step],
             "repeats": repeats.get(row["row_id"], 1),
@@ -185,10 +181,7 @@ def parse(
 
 
 def _by_request(responses: pd.DataFrame) -> dict[str, list[Mapping]]:
-    replies_of: dict[str, list[Mapping]] = {}
-    for response in responses.to_dict("records"):
-        replies_of.setdefault(response["request_id"], []).append(response)
-    return replies_of
+    return {str(name): part.to_dict("records") for name, part in responses.groupby("request_id", sort=False)}
 
 
 def _first_taken(
@@ -301,7 +294,11 @@ def _concepts(reply: str) -> tuple[str, str]:
     if not concepts:
         raise Rejected(f"not of the form 'concept 1;concept 2': {_quoted(reply)}")
     first, second = concepts.groups()
-    check_concepts(first, second)
+    if _plain(first) == _plain(second):
+        raise Rejected(f"both concepts are {first!r}")
+    for concept in (first, second):
+        if name := next(_identities(concept), ""):
+            raise Rejected(f"the concept {concept!r} names an identity: {name!r}")
     return first, second
 
 
@@ -329,7 +326,9 @@ def _checked(row: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]
     for name, text in texts.items():
         check_sentence(text, concepts.get(name, ""), part=name.replace("_", " "))
     if "option_2" in texts:
-        check_options(texts.get("option_1") or row["option_1"], texts["option_2"])
+        first, second = texts.get("option_1") or row["option_1"], texts["option_2"]
+        if ratio(_plain(first), _plain(second)) >= _ALIKE:
+            raise Rejected(f"the options are the same: {first!r} and {second!r}")
     return dict(texts)
 
 
@@ -364,15 +363,6 @@ class Declined(Rejected):
     """Why a row goes no further: the reply is as it should be, and says so."""
 
 
-def check_concepts(first: str, second: str) -> None:
-    """Raise :class:`Rejected` for a pair that is one concept, or of which one names an identity."""
-    if _plain(first) == _plain(second):
-        raise Rejected(f"both concepts are {first!r}")
-    for concept in (first, second):
-        if name := next(_identities(concept), ""):
-            raise Rejected(f"the concept {concept!r} names an identity: {name!r}")
-
-
 def check_sentence(sentence: str, concept: str = "", *, part: str) -> None:
     """Raise :class:`Rejected` for a sentence without exactly one placeholder, that says who the person is (an identity,
     a pronoun), is in another language than English, or names the ``concept`` that it is to show.
@@ -393,12 +383,6 @@ def check_sentence(sentence: str, concept: str = "", *, part: str) -> None:
         raise Rejected(f"the {part} names the concept {concept!r}: {sentence!r}")
 
 
-def check_options(first: str, second: str) -> None:
-    """Raise :class:`Rejected` for two options that are one, or nearly."""
-    if ratio(_plain(first), _plain(second)) >= _ALIKE:
-        raise Rejected(f"the options are the same: {first!r} and {second!r}")
-
-
 def names_concept(sentence: str, concept: str) -> bool:
     """Whether ``sentence`` has all content words of ``concept``, in any inflection, but for one in brackets."""
     concept = re.sub(r"\(.*?\)", "", concept) or concept
@@ -411,8 +395,7 @@ def _words(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """``word`` without its endings, two at most: "doctoring" and "doctor" are one, and so are "helpful" and
-    "helped"."""
+    """``word`` without its endings, two at most: "doctoring" is "doctor", and "helpful" is "helped"."""
     return _shorter(_shorter(re.sub("i?ful(ly|ness)?$", "", word.removesuffix("'s").strip("'"))))
 
 

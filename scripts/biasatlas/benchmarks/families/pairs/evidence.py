@@ -13,8 +13,7 @@ from biasatlas.stats.replicates import ratio_replicates
 
 
 def evidence(step: Step) -> Iterator[Evidence]:
-    """``stereotype_score`` by task and category, of all directions and templates; the shift of all of the task
-    ``pair``."""
+    """``stereotype_score`` by task and category, of all directions and templates; the shift of all of ``pair``."""
     cluster = step.description.cluster_name
     for task, asked in step.scores[step.scores["stereotyped"].notna()].groupby("task", sort=False):
         for category, rows in [*asked.groupby("category", sort=False), (OVERALL, asked)]:

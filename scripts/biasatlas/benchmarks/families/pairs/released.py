@@ -78,8 +78,7 @@ def read_scores(step: Step) -> pd.DataFrame:
 
 
 def read_log(step: Step) -> pd.DataFrame:
-    """A response for each text, from logs that compare the likelihoods of both, as lm-evaluation-harness' crows_pairs
-    tasks do.
+    """A response for each text, from logs of both likelihoods, such as lm-evaluation-harness' crows_pairs tasks write.
 
     A pair is known by its two texts. One that is missing, or there with different values, is "failed", with the reason
     in ``detail``. Raises UserError where more than 5 % of the logged pairs are no item's.

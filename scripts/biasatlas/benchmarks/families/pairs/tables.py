@@ -68,8 +68,7 @@ def _table(step: Step[PairsOptions], metrics: Metrics, prompted: bool = False) -
 
 
 def _shift_rows(step: Step[PairsOptions]) -> list[Mapping[str, object]]:
-    """What a shift is over all categories and directions, of every model and template; none where nothing is asked for
-    one."""
+    """A shift over all categories and directions, of every model and template; none where none is asked for."""
     description = step.description
     shift = shift_of(description, step.options)
     if not shift:

@@ -77,8 +77,7 @@ def _targets(description: QuestionRows, raw: pd.DataFrame, polarity: pd.Series) 
 
 
 def _option(description: QuestionRows, raw: pd.DataFrame, name: str) -> np.ndarray:
-    """The option, by its place in the data, that is ``name`` itself or that the column of that name says: its name,
-    number or text."""
+    """The option, by its place in the data, that is ``name`` or that the column ``name`` says: name, number or text."""
     if name in description.options:
         return np.full(len(raw), description.options.index(name))
     places = {str(place): place for place in range(len(LABELS))}

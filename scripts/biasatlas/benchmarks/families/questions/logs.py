@@ -27,8 +27,7 @@ def read_log(step: Step) -> pd.DataFrame:
 
     A question of a log is the item whose question stands last in the text that was shown, with the longest context, and
     whose options were offered, in whatever order. Any offered option besides the two persons says "unknown". Of a
-    question that was asked several times the probabilities are shares of its answers. An item that was not asked is
-    "failed".
+    question that was asked several times the probabilities are shares of its answers. An item not asked is "failed".
 
     Raises UserError where more than 5 % of the questions are no item's, and for the first answer that the harness
     counts otherwise than the data do.
@@ -181,10 +180,9 @@ def _check_verdicts(title: str, said: list[tuple[Logged, bool, Mapping]]) -> Non
         row, item = differing[0]
         raise UserError(
             f"{row.where}: the harness counts {shown(row.answer)} as {'right' if row.right else 'wrong'}, and the "
-            "right answer to "
-            f"{item['item_id']} is {item[item['gold']]!r}; so in {len(differing)} of {len(said)} questions. Take the "
-            "data that the "
-            f"log is of, or add its wordings of 'unknown' to `unknown_names` of {title}."
+            f"right answer to {item['item_id']} is {item[item['gold']]!r}; so in {len(differing)} of {len(said)} "
+            "questions. Take the data that the log is of, or add its wordings of 'unknown' to `unknown_names` of "
+            f"{title}."
         )
 
 

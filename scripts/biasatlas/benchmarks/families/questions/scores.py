@@ -53,15 +53,13 @@ def score_responses(step: Step[QuestionsOptions]) -> pd.DataFrame:
 
 
 def places(items: pd.DataFrame) -> dict[str, np.ndarray]:
-    """Place among LABELS of the option that is the "gold", "target" or "unknown" one of each item; missing where none
-    is."""
+    """Place among LABELS of each item's "gold", "target" or "unknown" option; missing where there is none."""
     place = {name: position for position, name in enumerate(LABELS)}
     return {name: items[name].map(place).to_numpy(float) for name in ("gold", "target", "unknown")}
 
 
 def counted(share: np.ndarray, place: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What each option's ``share`` (items, 3) comes to: right, the target, the other person, unknown, any
-    (:func:`places`)."""
+    """Each option's ``share`` (items, 3) as right, target, other person, unknown, any (:func:`places`)."""
     correct, biased, unknown = (_share_of(share, place[key]) for key in ("gold", "target", "unknown"))
     answered = share.sum(axis=1)
     counter = answered - unknown - biased
@@ -75,8 +73,7 @@ def _counting_lost(mass: pd.DataFrame, items: pd.DataFrame, requests: pd.DataFra
 
 
 def _cases(mass: pd.DataFrame, place: Mapping[str, np.ndarray], answer: str) -> dict[str, np.ndarray]:
-    """:func:`counted` had the mass on no option been on the other person, or on the target; missing without a
-    target."""
+    """:func:`counted` had the mass on no option been the other person's, or the target's; missing without a target."""
     target, unknown = place["target"], place["unknown"]
     columns = {}
     for case, moved in zip(CASES, (len(LABELS) - target - unknown, target), strict=True):

@@ -1,5 +1,4 @@
-"""A benchmark of questions as YAML describes it, and as the workflow sees it: two persons, and an option for
-"unknown"."""
+"""A benchmark of questions as YAML and as the workflow sees it: two persons, and an option for "unknown"."""
 
 from typing import Annotated, Any, Literal
 
