@@ -45,5 +45,5 @@ def test_a_model_that_the_hub_does_not_have_is_one_message(config, tmp_path, mon
             "results/models/tiny-0.json", "--configfile", str(config), "--retries", "0", folder=tmp_path, forks=False
         )
     assert run.returncode != 0
-    assert "error: models.tiny: owner/tiny: not a folder, and the hub does not give it at revision main" in run.stdout
+    assert "error: models.tiny-0: owner/tiny: not a folder, and the hub does not give it at revision main" in run.stdout
     assert not (tmp_path / "results/models").exists()
