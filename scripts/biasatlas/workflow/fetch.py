@@ -178,7 +178,7 @@ def _pack_folders(source: Source, folder: Path, mirror: Path | None) -> None:
             packed = stack.enter_context(gzip.GzipFile(folder / f"{name}{PACKED}", "wb", 6, mtime=0))
             packs[name] = stack.enter_context(tarfile.open(fileobj=packed, mode="w"))
         try:
-            for path, member, content in _members(stack, source, mirror):
+            for path, member, content in _members(source, mirror):
                 name, _, short = path.rpartition("/")
                 if name in packs:
                     if short in trees[name]:
@@ -200,22 +200,21 @@ def _pack_folders(source: Source, folder: Path, mirror: Path | None) -> None:
             )
 
 
-def _members(
-    stack: contextlib.ExitStack, source: Source, mirror: Path | None
-) -> Iterator[tuple[str, tarfile.TarInfo, bytes]]:
+def _members(source: Source, mirror: Path | None) -> Iterator[tuple[str, tarfile.TarInfo, bytes]]:
     """(path in the repository, member, content) of each file of a source's archive, in its order; a mirror's lacks the
     folder that holds all in one that was downloaded."""
-    if mirror is None:
-        reply = _requested(stack, source.url)
-        stream: Any = stack.enter_context(tqdm.wrapattr(reply.raw, "read", desc=source.source, disable=None))
-        archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r|gz"))
-    elif (mirror / source.mirror).is_file():
-        archive = stack.enter_context(tarfile.open(mirror / source.mirror, "r|*"))
-    else:
-        raise UserError(_not_mirrored(source, mirror / source.mirror))
-    for member in archive:
-        if (content := archive.extractfile(member)) and member.isfile():
-            yield member.name if mirror else member.name.partition("/")[2], member, content.read()
+    with contextlib.ExitStack() as stack:
+        if mirror is None:
+            reply = _requested(stack, source.url)
+            stream: Any = stack.enter_context(tqdm.wrapattr(reply.raw, "read", desc=source.source, disable=None))
+            archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r|gz"))
+        elif (mirror / source.mirror).is_file():
+            archive = stack.enter_context(tarfile.open(mirror / source.mirror, "r|*"))
+        else:
+            raise UserError(_not_mirrored(source, mirror / source.mirror))
+        for member in archive:
+            if (content := archive.extractfile(member)) and member.isfile():
+                yield member.name if mirror else member.name.partition("/")[2], member, content.read()
 
 
 def _requested(stack: contextlib.ExitStack, url: str) -> requests.Response:
