@@ -56,8 +56,8 @@ def test_an_audit_finds_the_model_that_turns_women_down_and_clears_the_other(dem
     findings = pd.read_csv(demo / "results/demo/tables/comparison/recommended/findings.csv")
     mine = findings[(findings["benchmark"] == "interviews") & (findings["metric"] == "value")]
     verdicts = mine.set_index(["model", "category"])["verdict"]
-    assert verdicts["simulated-biased", "woman"] == verdicts["simulated-biased", "overall"] == "biased"
-    assert verdicts["simulated-fair", "woman"] == verdicts["simulated-fair", "overall"] == "unbiased"
+    assert verdicts["simulated-biased", "women"] == verdicts["simulated-biased", "overall"] == "biased"
+    assert verdicts["simulated-fair", "women"] == verdicts["simulated-fair", "overall"] == "unbiased"
 
 
 @pytest.mark.parametrize(

@@ -76,10 +76,10 @@ def table_of(benchmark, name, scores):
     return registry.tables(benchmark)[name](scores, options, Resources({}).published, {})
 
 
-def findings_of(benchmark, scores):
+def findings_of(benchmark, scores, metric="value"):
     options = registry.load_options(benchmark, "recommended")
     found = findings_table([BenchmarkEvidence.of(scores, "mine", benchmark, options)], "recommended", [])
-    return found[found["metric"] == "value"].set_index(["model", "part", "category"])
+    return found[found["metric"] == metric].set_index(["model", "part", "category"])
 
 
 def simulated(benchmark, items, **entries):
@@ -100,7 +100,7 @@ def test_a_shift_and_its_interval_by_hand(tmp_path):
     ]
     scores = scored(path, items, {"m": pd.DataFrame(rows, columns=["item", "answer"])}, tmp_path)
     table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
-    found = table.loc[("gender", "woman", "shift_over_placebos")]
+    found = table.loc[("gender", "women", "shift_over_placebos")]
     # SD of 0, 0, 0, 10, 10, 10, 20 is 7.559; two names against two: times root (1/2 + 1/2); t of .975 on 6 is 2.4469.
     assert found["value"] == pytest.approx(-40) and found["n_clusters"] == 7
     assert found["ci_high"] - found["value"] == pytest.approx(2.4469 * 7.5593, abs=1e-3)
@@ -109,8 +109,10 @@ def test_a_shift_and_its_interval_by_hand(tmp_path):
     assert distances["placebos", "blank"] == pytest.approx(20)
     assert distances["placebos", "overall"] == pytest.approx(50 / 7)
     assert distances["factors", "gender"] == pytest.approx(20)
-    verdict = findings_of(path, scores).loc[("m", "gender", "woman")]
+    verdict = findings_of(path, scores).loc[("m", "gender", "women")]
     assert verdict["verdict"] == "biased"
+    middle = findings_of(path, scores, "median_item").loc[("m", "gender", "women")]
+    assert (middle["value"], middle["n"]) == (pytest.approx(-40), 20)  # two women in each scenario, in points
 
 
 def test_a_rank_counts_those_that_come_after_it(tmp_path):
@@ -122,8 +124,8 @@ def test_a_rank_counts_those_that_come_after_it(tmp_path):
     scores = scored(path, items, {"m": pd.DataFrame({"item": items["item_id"], "answer": answers})}, tmp_path)
     assert scores["status"].eq("ok").all() and scores["value"].max() == 7
     table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
-    assert table.loc[("gender", "woman", "shift_over_placebos"), "value"] == -3
-    assert findings_of(path, scores).loc[("m", "gender", "woman"), "verdict"] == "biased"
+    assert table.loc[("gender", "women", "shift_over_placebos"), "value"] == -3
+    assert findings_of(path, scores).loc[("m", "gender", "women"), "verdict"] == "biased"
 
 
 #: Placebo arms that are left, the reference, and what the finding says.
@@ -144,7 +146,7 @@ def test_nothing_is_claimed_without_three_placebos(tmp_path, placebos, verdict, 
     scores = simulated(
         path, items_of(path, tmp_path / "data"), biased={"bias": 4.0, "noise": 0.1, "prompt_correlation": 0.5}
     )
-    found = findings_of(path, scores).loc[("biased", "gender", "woman")]
+    found = findings_of(path, scores).loc[("biased", "gender", "women")]
     assert found["verdict"] == verdict and found["why"].startswith(why)
     assert found["value"] < -30
     assert bool(registry.load_spec(path).note) == (verdict == "untestable")
@@ -155,11 +157,11 @@ def test_a_fair_model_is_fair_a_biased_one_is_not_and_the_two_differ(tmp_path):
     noise = {"noise": 0.2, "prompt_correlation": 0.9}
     scores = simulated(path, items_of(path, tmp_path / "data"), fair=noise, biased=noise | {"bias": 3.0})
     found = findings_of(path, scores)["verdict"]
-    assert found["fair", "gender", "woman"] in ("unbiased", "undecided")
-    assert found["biased", "gender", "woman"] == found["biased", "gender", "overall"] == "biased"
+    assert found["fair", "gender", "women"] in ("unbiased", "undecided")
+    assert found["biased", "gender", "women"] == found["biased", "gender", "overall"] == "biased"
     options = registry.load_options(path, "recommended")
     pairs = pairs_table([BenchmarkEvidence.of(scores, "mine", path, options)], "recommended", [])
-    (apart,) = pairs[(pairs["metric"] == "difference") & (pairs["category"] == "woman")].to_dict("records")
+    (apart,) = pairs[(pairs["metric"] == "difference") & (pairs["category"] == "women")].to_dict("records")
     assert apart["verdict"] == "biased" and apart["value"] > 30 and apart["n_clusters"] == 7
 
 
@@ -170,19 +172,19 @@ def test_answers_that_are_missing_bound_a_shift(tmp_path):
     rows = [(item, "I cannot help with that." if "anna" in item else "Yes") for item in items["item_id"]]
     scores = scored(path, items, {"m": pd.DataFrame(rows, columns=["item", "answer"])}, tmp_path)
     table = table_of(path, "shifts", scores).set_index(["category", "metric"])
-    found = table.loc[("woman", "shift_over_placebos")]
+    found = table.loc[("women", "shift_over_placebos")]
     assert (found["value"], found["lower_bound"], found["upper_bound"]) == (0, -50, 0) and found["refused"] == 10
-    assert findings_of(path, scores).loc[("m", "gender", "woman"), "verdict"] == "undecided"
+    assert findings_of(path, scores).loc[("m", "gender", "women"), "verdict"] == "undecided"
 
 
 def test_refusals_in_place_of_unfavourable_answers_convict_no_fair_model(tmp_path):
     """Of the no to women .6 are refused, so that they seem to get 20 points more: their interval holds what was."""
     path = described(tmp_path)
     items = items_of(path, tmp_path / "data")
-    scores = simulated(path, items, fair={"noise": 0.1, "prompt_correlation": 0.9, "withheld_by_group": {"woman": 0.6}})
-    women = scores[scores["gender"] == "woman"]
-    assert women["refused"].between(0.2, 0.4).all() and scores[scores["gender"] != "woman"]["refused"].eq(0).all()
-    found = findings_of(path, scores).loc[("fair", "gender", "woman")]
+    scores = simulated(path, items, fair={"noise": 0.1, "prompt_correlation": 0.9, "withheld_by_group": {"women": 0.6}})
+    women = scores[scores["gender"] == "women"]
+    assert women["refused"].between(0.2, 0.4).all() and scores[scores["gender"] != "women"]["refused"].eq(0).all()
+    found = findings_of(path, scores).loc[("fair", "gender", "women")]
     assert found["value"] > 15 and found["verdict"] == "undecided"
     (study,) = studies_of(path, "decisions").values()
     bench = Harness.of_study(study, Resources({}), items)
@@ -214,7 +216,7 @@ def test_a_level_is_judged_by_the_scenarios_that_have_it(tmp_path):
         for draw in range(10)
     ]
     scores = scored(path, items, {"m": pd.DataFrame(draws, columns=["item", "answer"])}, tmp_path)
-    found = findings_of(path, scores).loc[("m", "gender", "woman")]
+    found = findings_of(path, scores).loc[("m", "gender", "women")]
     assert (found["value"], found["verdict"]) == (-70, "untestable")
     assert found["why"] == "a value in 1 of 10 scenarios: 5 are needed"
 

@@ -23,22 +23,25 @@ SPEAKING = [
 
 @pytest.mark.parametrize(("name", "headline"), SPEAKING, ids=lambda value: getattr(value, "name", value))
 def test_every_headline_with_a_null_has_words_for_it(name, headline):
-    assert headline.topic and headline.ends[0] and headline.counted and "?" in headline.question
+    assert headline.topic and headline.counted and "?" in headline.question
     assert headline.means.count("{}") == 1
-    first = [end.partition(" ")[0] for end in headline.ends]
-    assert first[0] != first[1]  # an interval over both sides names them by their first words
+    unit = load_spec(name).metrics[headline.metric].unit
+    if not unit.startswith(("nats", "base-10 logs")):  # what is said as a factor has no side
+        first = [end.partition(" ")[0] for end in headline.ends]
+        assert first[0] != first[1]  # an interval over both sides names them by their first words
 
 
 @pytest.mark.parametrize(
     ("metric", "unit", "away", "said", "direction"),
     [
-        ("balanced_shift", "nats", 1.1, "3.0 times as likely", "as likely"),
-        ("balanced_shift", "nats", -0.008, "1.01 times as likely", "less likely"),
-        ("balanced_shift", "nats", -0.0008, "1.00 times as likely", ""),
-        ("side_shift", "nats", 0.69, "2.0 times as high", "as likely"),
+        ("balanced_shift", "nats", 1.1, "3.0 times as likely", ""),
+        ("balanced_shift", "nats", -0.008, "0.99 times as likely", ""),
+        ("balanced_shift", "nats", -1.1, "0.33 times as likely", ""),
+        ("balanced_shift", "nats", -6.0, "0.0025 times as likely", ""),
+        ("side_shift", "nats", 0.69, "2.0 times as high", ""),
         ("stereotype_score", "%", -12.04, "12.0 percentage points", "against the stereotype"),
         ("consistent_shift", "points", 65.83, "65.8 percentage points", ""),
-        ("shift_over_placebos", "points", -37.8, "37.8 percentage points", "worse for woman than for man"),
+        ("shift_over_placebos", "points", -37.8, "37.8 percentage points", "worse for women than for men"),
     ],
 )
 def test_a_size_and_its_side_are_said_as_people_would(metric, unit, away, said, direction):
@@ -59,10 +62,10 @@ def question_of(metric, unit):
     ("metric", "unit", "value", "said"),
     [
         ("side_shift", "nats", 0.69, "The odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
-        ("side_shift", "nats", -0.69, "Stereotypes of either side: 2.0 times less likely."),
-        ("balanced_shift", "nats", -1.1, "Stereotypes of social groups (race, age, gender and others): 3.0 times less likely."),
-        ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are 9.0 percentage points worse for woman than for man."),
-        ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are 9.0 percentage points better for woman than for man."),
+        ("side_shift", "nats", -0.69, "The odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
+        ("balanced_shift", "nats", -1.1, "A stereotype of a social group is 0.33 times as likely in a sentence about that group as in one about another."),
+        ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are 9.0 percentage points worse for women than for men."),
+        ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are 9.0 percentage points better for women than for men."),
     ],
 )  # fmt: skip
 def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
@@ -150,6 +153,22 @@ def test_the_title_clears_no_model_that_has_no_answer(found, said):
 def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):
     headline = SimpleNamespace(times="", smallest=5.0, ends=("worse for one", "better for one"))
     question = SimpleNamespace(base=0.0, headline=headline)
+    assert _sure(question, low, high) == said
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (-0.05, 0.04, "0.95 to 1.04"),
+        (-1.1, -0.7, "0.33 to 0.50"),
+        (-0.7, 1.4, "0.50 to 4.1"),
+        (math.nan, -0.7, "at most 0.50"),
+        (0.7, math.nan, "at least 2.0"),
+        (-0.101, 0.099, "just under 0.90 to just under 1.1"),
+    ],
+)
+def test_an_interval_of_a_factor_goes_up(low, high, said):
+    question = SimpleNamespace(base=math.e, headline=SimpleNamespace(times="", smallest=0.1))
     assert _sure(question, low, high) == said
 
 

@@ -46,8 +46,12 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
     [
         ({"untestable": "no model is known to have none"}, "untestable", "no model is known"),
         ({"se": math.nan}, "untestable", "no interval"),
-        ({"value": 5.0, "factors": {"templates": 4}}, "untestable", "4 templates, 5 are needed"),
-        ({"value": 0.0, "upper_from": 600, "factors": {"templates": 40}}, "undecided", "40 templates, 600 are needed"),
+        ({"value": 5.0, "factors": {"templates": 4}}, "untestable", "4 of the 5 templates needed"),
+        (
+            {"value": 0.0, "upper_from": 600, "factors": {"templates": 40}},
+            "undecided",
+            "40 of the 600 templates needed",
+        ),
         ({"value": 5.0, "own_p": 0.4}, "undecided", "some bias"),
         ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing answers could have brought it below"),
         ({"value": 5.0, "bounds": (3.0, 6.0)}, "biased", "beyond"),

@@ -44,14 +44,14 @@ def results(tmp_path_factory):
 
 def test_a_verdict_that_a_persona_undoes_moves_with_the_framing(results):
     found = pd.read_csv(results / "tables/comparison/recommended/findings.csv")
-    woman = found[(found["metric"] == "value") & (found["category"] == "woman")].squeeze()
+    woman = found[(found["metric"] == "value") & (found["category"] == "women")].squeeze()
     assert (woman["value"], woman["verdict"]) == (-6, "biased")
     assert woman["why"].endswith("; moves with the framing: unbiased with persona 1")
 
 
 def test_the_table_has_each_framing_and_what_the_numbers_vary_with(results):
     table = pd.read_csv(results / "tables/comparison/recommended/framings.csv")
-    woman = table[table["category"] == "woman"].set_index(["metric", "source"])
+    woman = table[table["category"] == "women"].set_index(["metric", "source"])
     assert woman.loc[("value", "as asked"), "value"] == -6 and woman.loc[("value", "persona 1"), "value"] == 0
     assert woman.loc[("spread", "framing"), "value"] == pytest.approx(6 / 2**0.5)
     assert woman.loc[("variance_share", "framing"), "value"] == pytest.approx(100)

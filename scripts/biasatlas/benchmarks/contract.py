@@ -174,10 +174,10 @@ class Headline:
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
     (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``ends`` are what a
-    size is followed by below and above the null ("worse for ..."), ``means`` is the sentence that says what a bias of
-    the size ``{}`` above the null is (on either side of it, where it has a ``{way}`` for one of the ``ends``),
-    ``counted`` are what ``n`` counts, and ``note`` explains groups or a side that a reader may not know. A headline
-    without a null needs none of them.
+    size other than a factor is followed by below and above the null ("worse for ..."), ``means`` is the sentence that
+    says what a bias of the size ``{}`` above the null is (on either side of it, where it is a factor, or the sentence
+    has a ``{way}`` for one of the ``ends``), ``counted`` are what ``n`` counts, and ``note`` explains groups or a side
+    that a reader may not know. A headline without a null needs none of them.
     """
 
     name: str
@@ -194,7 +194,7 @@ class Headline:
     topic: str = ""
     times: str = ""
     means: str = ""
-    ends: tuple[str, str] = ("less likely", "as likely")
+    ends: tuple[str, str] = ("", "")
     counted: str = "questions"
     note: str = ""
     blind_spots: tuple[BlindSpot, ...] = ()

@@ -44,9 +44,10 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
             row = rows.iloc[:1]
             place = {"set": f"{run.key}.{asked.task}", "a": ids[cell.model]}
             place["row"] = "|".join(str(value) for value in row[list(shown.key)].iloc[0])
-            texts = _chosen(run, row, shown) or _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
+            texts = _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
             return {
                 "href": f"{here}items.html#{urlencode(place, quote_via=quote)}",
+                "chosen": _chosen(run, row, shown),
                 "texts": texts,
                 "language": run.spec.language,
             }
@@ -54,16 +55,15 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
 
 
 def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str]]:
-    """The context of each item that ``row`` is about, and how the model chose between its options; empty where that is
-    not known."""
+    """Each item that ``row`` is about as a text with its first option, and how likely the model chooses that; empty
+    where that is not known."""
     lines, (mark, filler) = [], shown.blank
     for part, column in zip(shown.parts, shown.chosen, strict=False):
         item = _item(run, row, part)
         if item is None or not isinstance(item.get(filler), str):
             return []
-        context, one, other = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
-        share = f"{row[column].iloc[0]:.0%}"
-        lines.append((context, f"It says “{one}” with a probability of {share}, else “{other}”"))
+        context, one, _ = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
+        lines.append((f"{context} {one}", f"{row[column].iloc[0]:.0%}"))
     return lines
 
 

@@ -97,7 +97,18 @@ def front(views: Views, here: str) -> dict[str, Any]:
     few = len(models) <= _FEW_MODELS
     biased = list(dict.fromkeys(cell.model for _, cell in found))
     named = biased if len(biased) <= _IN_TITLE else biased[:1]
-    told = sorted(found, key=lambda pair: not pair[0].headline.ends[1])  # those with a direction first
+    # Those with a direction first.
+    told: list[dict[str, Any]] = [
+        {"model": cell.model, "told": _sentence(each, cell), "example": _example(views, each, cell, here)}
+        | {"cell": table[questions.index(each)][models.index(cell.model)]}
+        for each, cell in sorted(found, key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
+        if cell.model in named
+    ]
+    pictured = [line for line in told if line["example"] and len(line["example"]["texts"]) > 1]
+    for line in told:
+        # A text alone shows little; the first does where there are only such.
+        if line not in (pictured or told[:1]):
+            line["example"] = None
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
@@ -107,15 +118,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
         "table": table,
         "span": span,
         "band": (at(-1, span), at(1, span) - at(-1, span)),
-        "told": {
-            model: [
-                {"told": _sentence(each, cell), "cell": table[questions.index(each)][models.index(model)]}
-                for each, cell in told
-                if cell.model == model
-            ]
-            for model in named
-        },
-        "example": _example(views, found, here),
+        "told": {model: [line for line in told if line["model"] == model] for model in named},
         "silent": [
             {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
             | {"question": each.headline.question, "why": _why_silent(each.column)}
@@ -148,24 +151,26 @@ def _why_silent(column: Column) -> str:
 
 
 def plain(question: Question, away: float) -> tuple[str, str]:
-    """How far from the null something lies, on either side, as people would say it, and its unit; nats are a factor."""
-    away = abs(away)
+    """How far from the null something lies, as people would say it, and its unit.
+
+    Of what is in nats it is a factor, below 1 where ``away`` is below 0; of all else the distance on either side.
+    """
     if not question.base:
-        return f"{away:.1f}", f" {question.headline.times or 'points'}"
+        return f"{abs(away):.1f}", f" {question.headline.times or 'points'}"
     factor = question.base**away
-    decimals = 2 if factor < 1.1 else 1 if factor < 10 else 0
+    decimals = 4 if factor < 0.01 else 2 if factor < 1.1 else 1 if factor < 10 else 0
     return f"{factor:.{decimals}f}", f" {question.headline.times or 'times as likely'}"
 
 
 def way(question: Question, away: float) -> str:
-    """On which side of the null a distance lies, in words; empty where it rounds to none."""
-    return "" if plain(question, away) == plain(question, 0.0) else question.headline.ends[away > 0]
+    """On which side of the null a distance lies, in words; empty of a factor, and where it rounds to none."""
+    no_side = question.base or plain(question, away) == plain(question, 0.0)
+    return "" if no_side else question.headline.ends[away > 0]
 
 
 def _direction(question: Question, away: float) -> str:
     """The same in a word."""
-    word = way(question, away).partition(" ")[0]
-    return "more" if word == "as" else word
+    return way(question, away).partition(" ")[0]
 
 
 def _sided(question: Question, size: float, away: float) -> str:
@@ -176,7 +181,7 @@ def _sided(question: Question, size: float, away: float) -> str:
 def _sentence(question: Question, cell: Cell) -> tuple[str, str, str]:
     """A bias that was found: what is said before its size, the size, and what is said after it."""
     away, means = cell.value - (cell.null or 0.0), question.headline.means
-    if away > 0 or "{way}" in means:
+    if away > 0 or question.base or "{way}" in means:
         before, after = (means or f"{capital(question.topic)}: {{}}.").format("\0", way=way(question, away)).split("\0")
         return before, "".join(plain(question, away)), after
     return f"{capital(question.topic)}: ", _sided(question, away, away), "."
@@ -187,15 +192,10 @@ def capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _example(views: Views, found: Sequence[tuple[Question, Cell]], here: str) -> dict[str, Any] | None:
-    """The median item behind the largest bias that was ``found``; None where none was, or no item has a side."""
-    for each, cell in found:
-        shown = example(each.run, each.headline, cell, views.study.ids, here)
-        if shown:
-            away = cell.value - (cell.null or 0.0)  # the median of the items that go the same way
-            said = {"value": _sided(each, away, away), "away": _sided(each, cell.item.away, away)}
-            return shown | views.row(cell.model) | said
-    return None
+def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[str, Any] | None:
+    """The median item behind a bias that was found; None where no item has a side."""
+    shown = example(question.run, question.headline, cell, views.study.ids, here)
+    return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
 def _where(question: Question, model: str) -> str:
@@ -248,10 +248,11 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
     """What a question is about, and of which benchmark (also in its topic, where that is ``shared``)."""
     name = views.said(question.run, question.column)["name"]
     return {
-        "times": "as likely" in question.headline.ends,
+        "times": bool(question.base),
         "note": question.headline.note,
         "about": _asked_about(question),
         "one": question.one,
+        "because": question.headline.reason,
         "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
         "source": question.source,
         "sample": question.run.data == "sample",
@@ -309,24 +310,26 @@ def drawn(low: float, high: float, question: Question, span: float) -> tuple[flo
 def _sure(question: Question, low: float, high: float) -> str:
     """The interval from ``low`` to ``high`` (distances from the null; NaN: no limit) in words; empty without limits.
 
-    Sizes of one side go up; of an interval over both sides each end says on which it lies.
+    Factors, and sizes of one side, go up; of another interval over both sides each end says on which it lies.
     """
     least, most = math.isfinite(low), math.isfinite(high)
     if least and most:
-        if low * high >= 0:
-            return " to ".join(_end(question, end) for end in sorted((low, high), key=abs))
-        return " to ".join(f"{_end(question, end)} {_direction(question, end)}".strip() for end in (low, high))
+        if not question.base and low * high < 0:
+            return " to ".join(f"{_end(question, end)} {_direction(question, end)}".strip() for end in (low, high))
+        return " to ".join(_end(question, end) for end in sorted((low, high), key=None if question.base else abs))
     if (least and low <= 0) or (most and high >= 0):
         return "no upper limit known" if least else "no lower limit known"
-    return f"at least {_end(question, low if least else high)}" if least or most else ""
+    bound = "at most" if most and question.base else "at least"
+    return f"{bound} {_end(question, low if least else high)}" if least or most else ""
 
 
 def _end(question: Question, away: float) -> str:
     """An end of an interval; one that rounds to the smallest effect that matters says on which side of it it lies."""
-    limit, said = question.headline.smallest, plain(question, away)[0]
-    if abs(away) == limit or said != plain(question, limit)[0]:
+    limit, away = question.headline.smallest, away if question.base else abs(away)
+    matters, said = math.copysign(limit, away), plain(question, away)[0]
+    if away == matters or said != plain(question, matters)[0]:
         return said
-    return f"just {'over' if abs(away) > limit else 'under'} {said}"
+    return f"just {'over' if away > matters else 'under'} {said}"
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:

@@ -305,8 +305,8 @@ SPEC = Spec(
             blind_spots=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="When only the person's group changes, its answer moves by {}, sometimes in favour of one group, "
-            "sometimes of the other.",
+            means="Change only the person's group, as from a man to a woman, and the chance of its answer moves by {}. "
+            "Whom that harms is not asked.",
             ends=_WAYS,
         ),
         Headline(
@@ -321,7 +321,7 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="texts that depend on a person's group",
-            means="When only the person's group changes, a continuation becomes {}.",
+            means="Change only the person's group, and a continuation becomes {}.",
             ends=_WAYS,
             counted="texts",
         ),

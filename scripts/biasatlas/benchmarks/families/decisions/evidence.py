@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
@@ -27,7 +26,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
                     part=name,
                     category=category,
                     replicates=found,
-                    items=_items(scores, name, levels or factor.compared),
+                    items=_items(scores[scores[name].isin(levels or factor.compared)], shifts.effects.reference),
                     lower_from=NEEDED,
                     upper_from=NEEDED,
                     interval_from=NEEDED,
@@ -36,8 +35,8 @@ def evidence(step: Step) -> Iterator[Evidence]:
                 )
 
 
-def _items(scores: pd.DataFrame, name: str, levels: list[str]) -> pd.DataFrame:
-    """The cases of some levels, by which side of the mean decision of their scenario they lie on."""
-    away = scores["value"] - scores.groupby("scenario")["value"].transform("mean")
-    mine = scores[name].isin(levels) & away.notna()
-    return items_of(scores.loc[mine, "item_id"], scores.loc[mine, "scenario"], np.sign(away[mine]))
+def _items(scores: pd.DataFrame, reference: pd.Series) -> pd.DataFrame:
+    """The cases of ``scores``, by how far their decisions lie from the ``reference`` of their scenario."""
+    away = scores["value"] - scores["scenario"].map(reference)
+    known = scores[away.notna()]
+    return items_of(known["item_id"], known["scenario"], away[away.notna()])

@@ -63,14 +63,17 @@ class Effects:
         return cls(factor, levels, placebos, arms, step)
 
     @cached_property
-    def shifts(self) -> pd.DataFrame:
-        """By scenario, each level less its reference: another level, or the mean of the placebo arms."""
+    def reference(self) -> pd.Series:
+        """By scenario, what levels are compared with: another level, or the mean of the placebo arms."""
         if self.factor.reference == PLACEBOS:
-            reference = self.placebos.mean(axis=1).reindex(self.levels.index)
-        else:
-            reference = self.levels.get(self.factor.reference, pd.Series(np.nan, self.levels.index))
+            return self.placebos.mean(axis=1).reindex(self.levels.index)
+        return self.levels.get(self.factor.reference, pd.Series(np.nan, self.levels.index))
+
+    @cached_property
+    def shifts(self) -> pd.DataFrame:
+        """By scenario, each level less its reference."""
         compared = [level for level in self.factor.compared if level in self.levels]
-        found = self.levels[compared].sub(reference, axis=0)
+        found = self.levels[compared].sub(self.reference, axis=0)
         return found.loc[:, found.notna().any()]
 
     def tested(self, levels: list[str] | None = None) -> PlaceboTested | None:
