@@ -23,6 +23,7 @@ from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.described import validate_against_theory
 from biasatlas.sources import load_sources
+from biasatlas.workflow.config import load_config
 from biasatlas.workflow.fetch import fetch
 
 #: The authors' number of a set's first list -> the set.
@@ -171,6 +172,14 @@ def test_pickled_questions_and_replies_are_read(tmp_path, name):
     assert load_questions(tmp_path / "q.pkl") == {"differ": [tuple(differ[0])], "equal": [tuple(equal[0])]}
     (tmp_path / "r.pkl").write_bytes(pickled.replies(1000, "gpt-4o-", [["(a)", ""], ["(c)", "No."]]))
     assert load_replies(tmp_path / "r.pkl") == [["(a)", ""], ["(c)", "No."]]
+
+
+def test_a_release_may_stand_beside_its_printed_numbers():
+    entry = {"kind": "released", "benchmark": "difference_awareness", "release": "gpt-4o", "published_as": "gpt-4o"}
+    run = {"difference_awareness": {"protocols": ["released"]}}
+    assert load_config({"models": {"it": entry}, "benchmarks": run}).models["it"].published_as == "gpt-4o"
+    with pytest.raises(UserError, match="'gpt-5' is not a model in the printed tables of difference_awareness"):
+        load_config({"models": {"it": entry | {"published_as": "gpt-5"}}, "benchmarks": run})
 
 
 class Hostile:

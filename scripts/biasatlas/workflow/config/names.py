@@ -89,7 +89,7 @@ def _unprinted(config: "Config", name: str) -> Iterator[str]:
 def published_models(benchmark: str) -> frozenset[str]:
     """Names of models in the printed tables of a benchmark; none where it has no such tables."""
     names: set[str] = set()
-    for path in (ROOT / "resources" / "published").glob(f"{Path(benchmark).stem}_*.csv"):
+    for path in (ROOT / "resources" / "published").glob(f"{Path(benchmark).stem}[._]*csv"):
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 names.update(row[column] for column in ("model", "model_a", "model_b") if column in row)
