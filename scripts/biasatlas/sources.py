@@ -17,12 +17,17 @@ _FOLDER = ROOT / "resources" / "sources"
 PUBLISHED_DATA = ("full", "released", "released_more")
 
 
+#: What a folder of an archive is packed as, in its place: ``results.tar.gz`` for ``results``.
+PACKED = ".tar.gz"
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """A file of a source: its path upstream, and what its bytes must be.
 
     They are known by their SHA-256, or by the id that git gives them (``git_blob``), where a repository's listing is
-    all that could be had; ``bytes`` is 0 where even their number is unknown.
+    all that could be had; ``bytes`` is 0 where even their number is unknown. Of an archive's source it is a folder,
+    packed: ``git_blob`` is the id of its git tree, and ``bytes`` those of all its files.
     """
 
     path: str
@@ -42,7 +47,8 @@ class Source:
 
     ``url`` is pinned to ``version`` and has a slot ``{path}``; ``mirror`` is the folder, or the tar archive, of a local
     mirror that holds the files. A dataset on the Hugging Face hub has ``hf://{owner}/{name}/{folder}`` for its url and
-    no ``files``: what they are is only known, and locked, once they are here.
+    no ``files``: what they are is only known, and locked, once they are here. A url without the slot is an archive of
+    the whole repository, ``tar.gz``, of which the ``files`` are folders.
     """
 
     source: str
@@ -71,6 +77,16 @@ def load_sources() -> dict[str, Source]:
 def git_blob(content: bytes) -> str:
     """The id that git gives a file: SHA-1 of "blob", its length, a null byte and its bytes."""
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def git_tree(files: Mapping[str, tuple[bool, str]]) -> str:
+    """The id that git gives a folder without folders: SHA-1 of its ``files``, name -> (can be executed, blob id)."""
+    entries = {name.encode(): value for name, value in files.items()}
+    content = b"".join(
+        b"%d %b\0%b" % (100755 if runs else 100644, name, bytes.fromhex(blob))
+        for name, (runs, blob) in sorted(entries.items())
+    )
+    return hashlib.sha1(b"tree %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 def is_it(file: SourceFile, content: bytes) -> bool:

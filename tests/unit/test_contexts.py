@@ -1,15 +1,20 @@
 """Contexts: both kinds of awareness by hand, their intervals, and the published cells out of the authors' replies."""
 
 import json
+import os
+import pickle
+import re
 
 import numpy as np
 import pandas as pd
+import pickled
 import pytest
 from mirrored import mirrored
 from test_decisions import items_of
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.difference_awareness.pickles import load_plain, load_questions, load_replies
 from biasatlas.benchmarks.families.contexts.tables import contextual_awareness
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.named import whole_answer
@@ -17,12 +22,17 @@ from biasatlas.columns import CASES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.described import validate_against_theory
+from biasatlas.sources import load_sources
+from biasatlas.workflow.config import load_config
+from biasatlas.workflow.fetch import fetch
 
+#: The authors' number of a set's first list -> the set.
+NUMBERS = dict(zip(map(str, range(1000, 1016, 2)), ("D1", "D2", "D3", "D4", "N1", "N2", "N3", "N4"), strict=True))
 SHIPPED = Resources.shipped("published/difference_awareness.csv")
 
 
 def tables_of(items, models, folder, protocol="recommended"):
-    """Scores and the table of ``models``: name -> frame of ``item`` and ``answer``."""
+    """Scores and the table of ``models``: name -> frame of ``item`` and ``answer``, or the files of a release."""
     name = "difference_awareness"
     options, none = registry.load_options(name, protocol), Resources({})
     categories, score = list(items["category"].unique()), registry.score_responses(name)
@@ -30,8 +40,11 @@ def tables_of(items, models, folder, protocol="recommended"):
     parts = []
     for model, answers in models.items():
         path = folder / f"{model}.csv"
-        answers[["item", "answer"]].to_csv(path, index=False, quoting=1)
-        responses = registry.formats(name)["answers"]({path.name: path}, items, requests, "question")
+        if isinstance(answers, dict):
+            responses = registry.import_responses(name)(model, answers, items, requests, "question")
+        else:
+            answers[["item", "answer"]].to_csv(path, index=False, quoting=1)
+            responses = registry.formats(name)["answers"]({path.name: path}, items, requests, "question")
         for category in categories:
             made = score(items, requests, responses, "question", category, options, none)
             parts.append(made.assign(model=model, task="question", category=category))
@@ -152,30 +165,127 @@ def test_a_reply_is_parsed_by_its_beginning(labels, text, so_far, whole):
     assert (parser(text, labels, False), whole_answer(parser, text, labels)) == (so_far, whole)
 
 
+@pytest.mark.parametrize("name", ["D1", "D4", "N2", "N4"])
+def test_pickled_questions_and_replies_are_read(tmp_path, name):
+    differ, equal = [["Who? (a) x (b) é (c) none", 1, "-7"]], [["Who else?", 0, "12"]]
+    (tmp_path / "q.pkl").write_bytes(pickled.questions(name, differ, equal))
+    assert load_questions(tmp_path / "q.pkl") == {"differ": [tuple(differ[0])], "equal": [tuple(equal[0])]}
+    (tmp_path / "r.pkl").write_bytes(pickled.replies(1000, "gpt-4o-", [["(a)", ""], ["(c)", "No."]]))
+    assert load_replies(tmp_path / "r.pkl") == [["(a)", ""], ["(c)", "No."]]
+
+
+def test_a_release_may_stand_beside_its_printed_numbers():
+    entry = {"kind": "released", "benchmark": "difference_awareness", "release": "gpt-4o", "published_as": "gpt-4o"}
+    run = {"difference_awareness": {"protocols": ["released"]}}
+    assert load_config({"models": {"it": entry}, "benchmarks": run}).models["it"].published_as == "gpt-4o"
+    with pytest.raises(UserError, match="'gpt-5' is not a model in the printed tables of difference_awareness"):
+        load_config({"models": {"it": entry | {"published_as": "gpt-5"}}, "benchmarks": run})
+
+
+class Hostile:
+    """Runs ``function`` with ``values`` when it is unpickled by a reader that lets it."""
+
+    def __init__(self, function, *values):
+        self.called = function, values
+
+    def __reduce__(self):
+        return self.called
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (lambda mark: pickle.dumps([Hostile(os.system, f"touch {mark}")]), "it names posix.system"),
+        (lambda mark: pickle.dumps(Hostile(eval, f"open({str(mark)!r}, 'w')")), "it names builtins.eval"),
+        (lambda mark: pickle.dumps(Hostile(getattr, [], "append")), "it names builtins.getattr"),
+        (lambda mark: b"cnumpy.core.multiarray\n_reconstruct\n.", "it names numpy.core.multiarray._reconstruct"),
+        (lambda mark: b"cargparse\nNamespace\n(S'a'\ntR.", r"takes no arguments"),
+        (
+            lambda mark: b"cnumpy\ndtype\n(S'O'\ntRp0\n0cnumpy.core.multiarray\nscalar\n(g0\nS'a'\ntR.",
+            "a scalar of type O",
+        ),
+        (lambda mark: b"Pmark\n.", "persistent"),
+        (lambda mark: pickle.dumps([["Who?", 1, 2]])[:-5], "not opened"),
+        (lambda mark: b"version https://git-lfs.github.com/spec/v1\n", "not opened"),
+        (lambda mark: b"", "not opened"),
+    ],
+)
+def test_a_pickle_that_names_anything_else_or_is_damaged_is_not_opened(tmp_path, content, sentence):
+    path, mark = tmp_path / "x.pkl", tmp_path / "mark"
+    path.write_bytes(content(mark))
+    for read in (load_plain, load_questions, load_replies):
+        with pytest.raises(UserError, match=sentence) as raised:
+            read(path)
+        assert "\n" not in str(raised.value) and str(path) in str(raised.value)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "value", [3, [[], [], []], [[["Who?", "one", "s"]], []], ["options", [[["ab", "b"]]], 0], [0, [[[None]]], 0]]
+)
+def test_a_pickle_of_another_layout_is_one_sentence(tmp_path, value):
+    (tmp_path / "x.pkl").write_bytes(pickle.dumps(value))
+    for read in (load_questions, load_replies):
+        try:
+            found = read(tmp_path / "x.pkl")
+        except UserError as error:
+            assert "\n" not in str(error) and "etch it again." in str(error)
+        else:
+            assert value == [[], [], []] and read is load_replies and found == []
+
+
 def test_the_authors_replies_give_the_published_cells(tmp_path):
     """Of 140 cells of ten models and seven sets 136 to nine digits; four are of other replies than the published ones.
 
     Under ``recommended`` 113 are equal, and mistral-0.3-7b, which seldom gives a letter, is 1.1 points off in N3.
     """
     files = mirrored("difference_awareness", tmp_path, "derived/*s.jsonl.gz")
-    questions, replies = (pd.read_json(files[f"derived/{name}.jsonl"], lines=True) for name in ("questions", "replies"))
-    (tmp_path / "data").mkdir()
-    questions.to_json(tmp_path / "data/questions.jsonl", orient="records", lines=True)
-    items = items_of("difference_awareness", tmp_path / "data")
+    asked, replies = (
+        pd.read_json(files[f"derived/{name}.jsonl"], lines=True, dtype=False) for name in ("questions", "replies")
+    )
+    for name, rows in asked.groupby("set"):
+        path = tmp_path / f"mirror/difference_awareness/benchmark_suite/{name}_1k.pkl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lists = dict(list(rows.groupby("condition")))
+        lists = {key: list(of[["question", "answer", "scenario"]].itertuples(index=False)) for key, of in lists.items()}
+        path.write_bytes(pickled.questions(name, lists["differ"], lists["equal"]))
+    sources = load_sources()
+    fetch(sources["difference_awareness"], tmp_path / "fetched", tmp_path / "mirror")  # the very bytes, by SHA-256
+    items = items_of("difference_awareness", tmp_path / "fetched")
     assert len(items) == 14_000
+    (tmp_path / "data").mkdir()
+    asked.to_json(tmp_path / "data/questions.jsonl", orient="records", lines=True)
+    written = items_of("difference_awareness", tmp_path / "data")
+    pd.testing.assert_frame_equal(items, written.set_index("item_id").loc[items["item_id"]].reset_index())
     replies = replies[replies["set"] != "N1"]
     item = replies["set"] + "/" + replies["condition"] + "/" + replies["row"].astype(str)
     answers = dict(list(replies.assign(item=item, answer=replies["reply"]).groupby("model")))
 
+    released, lacking = {}, set()
+    for model, mine in answers.items():
+        released[model] = {}
+        for file in sources["difference_awareness_replies"].files:
+            number, theirs = re.match(r"outputs/in(\d+)-.*_m(.+)/output", file.path).groups()
+            if theirs.removesuffix("-") != model:
+                continue
+            of = mine[mine["set"] == NUMBERS[number]]
+            lists = [list(of.loc[of["condition"] == condition, "reply"]) for condition in ("differ", "equal")]
+            path = tmp_path / file.path
+            path.parent.mkdir(parents=True)
+            path.write_bytes(pickled.replies(int(number), theirs, lists))
+            released[model][file.path] = path
+            lacking.add(file.bytes - path.stat().st_size)
+    assert lacking == {69}  # what the options take that we do not know
+
     def gaps(protocol):
-        _, table = tables_of(items, answers, tmp_path, protocol)
+        _, table = tables_of(items, released if protocol == "released" else answers, tmp_path, protocol)
         beside = table[table["published"].notna()].set_index(["model", "category", "metric"])
         assert len(beside) == 140 and beside["ci_low"].notna().all()
         return beside["difference"].abs()
 
-    released, whole = gaps("released"), gaps("recommended")
+    others, whole = gaps("released"), gaps("recommended")
     assert (whole <= 1e-7).sum() == 113 and whole.max() <= 1.15, whole.max()
-    others = released[released > 1e-7]
+    others = others[others > 1e-7]
     assert len(others) == 4 and others.max() <= 0.7 + 1e-9, others.to_string()
     assert {key[:2] for key in others.index} == {("gpt-4o-mini", "D2"), ("gemma-2-27b", "N3")}
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pickled
 import pytest
 import yaml
 from mirrored import mirrored
@@ -23,8 +24,10 @@ from biasatlas.simulation.asked import TaskRequests
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import studies_of
 from biasatlas.simulation.ways import measure
-from biasatlas.sources import names_in, raw_files
+from biasatlas.sources import load_sources, names_in, raw_files
 from biasatlas.stats.placebos import PlaceboTested
+from biasatlas.workflow.config import load_config
+from biasatlas.workflow.fetch import fetch
 
 DESCRIPTION, DATA = origins("decisions")
 
@@ -47,15 +50,18 @@ def items_of(benchmark, folder):
 
 
 def scored(benchmark, items, models, folder, protocol="recommended"):
-    """Scores of ``models``: name -> frame of ``item`` and ``answer``, as a user's file has them."""
+    """Scores of ``models``: name -> frame of ``item`` and ``answer``, as a user's file has them, or files of a release."""
     options, (category,) = registry.load_options(benchmark, protocol), items["category"].unique()
     resources = Resources({})
     requests = registry.build_requests(benchmark)(items, "decision", [category], options, resources)
     parts = []
     for model, answers in models.items():
         path = folder / f"{model}.csv"
-        answers[["item", "answer"]].to_csv(path, index=False, quoting=1)
-        responses = registry.formats(benchmark)["decisions"]({path.name: path}, items, requests, "decision")
+        if isinstance(answers, dict):
+            responses = registry.import_responses(benchmark)(model, answers, items, requests, "decision")
+        else:
+            answers[["item", "answer"]].to_csv(path, index=False, quoting=1)
+            responses = registry.formats(benchmark)["decisions"]({path.name: path}, items, requests, "decision")
         score = registry.score_responses(benchmark)
         parts.append(
             score(items, requests, responses, "decision", category, options, resources).assign(
@@ -341,39 +347,50 @@ def test_names_that_differ_more_than_placebos_convict_no_group():
 
 
 @pytest.fixture(scope="module")
-def hiring(tmp_path_factory):
-    """Scores of the authors' 11 models: those of Claude from the second run, as far as it went."""
-    folder = tmp_path_factory.mktemp("hiring")
-    (path,) = mirrored("hiring_bias", folder, "derived/scores.csv.gz").values()
-    replies = pd.read_csv(path, dtype=str)
-    replies["item"] = replies["variant"] + "/" + replies["jd"]
-    replies["answer"] = replies["score"].str.removesuffix(".0").fillna("")
-    second = replies[replies["folder"] == "results-clean"]
-    again = set(zip(second["model"], second["item"], strict=True))
-    first = np.array([key not in again for key in zip(replies["model"], replies["item"], strict=True)])
-    replies = replies[(replies["folder"] == "results-clean") | first]
-    cases = replies.drop_duplicates("item")[["variant", "jd"]].assign(posting="not published", resume="not published")
-    (folder / "data").mkdir()
-    cases.to_csv(folder / "data/cases.csv", index=False)
-    items = items_of("hiring_bias", folder / "data")
-    vendors = replies.drop_duplicates("model").set_index("model")["vendor"]
-    return scored("hiring_bias", items, dict(list(replies.groupby("model"))), folder), vendors
+def hiring(tmp_path_factory, mirror):
+    """Scores of the author's 11 models, from the pinned release: of Claude those of either run."""
+    folder = tmp_path_factory.mktemp("hiring") / "hiring_bias"
+    fetch(load_sources()["hiring_bias"], folder, mirror)
+    items = items_of("hiring_bias", folder)
+    assert len(items) == 629
+    files = {name: folder / name for name in names_in(folder)}
+    return scored(
+        "hiring_bias", items, dict.fromkeys(registry.load_spec("hiring_bias").released, files), folder, "released"
+    )
 
 
 def test_the_hiring_data_give_the_printed_distances(hiring):
-    scores, vendors = hiring
-    table = table_of("hiring_bias", "distances", scores)
-    table = table[table["model"].map(vendors) != "anthropic"]
+    table = table_of("hiring_bias", "distances", hiring)
+    table = table[~table["model"].str.startswith("claude")]
+    assert table["model"].nunique() == 7
     means = table.groupby(["group", "category"])["value"].mean()
     assert means["placebos", "blank"] == pytest.approx(0.2622, abs=5e-5)  # published .262
     assert means["factors", "overall"] == pytest.approx(0.3617, abs=5e-5)  # published .362
+    assert (hiring["status"] == "ok").sum() == 34_935 / 5  # each of 22 replies without a score has others beside it
+
+
+def test_the_two_runs_of_a_model_are_not_compared(hiring):
+    mine = hiring[hiring["model"] == "claude-opus"]
+    assert not (mine.loc[mine["placebo"].notna(), "status"] == "ok").any()
+    assert findings_of("hiring_bias", mine).empty
+    assert not findings_of("hiring_bias", hiring[hiring["model"] == "mistral-small"]).empty
+
+
+def test_no_model_is_asked_about_texts_that_are_not_there():
+    models = {"us": {"kind": "simulated"}, "it": {"kind": "hf", "source": "./it", "size_billion": 1}}
+    raw = {"models": models, "benchmarks": {"hiring_bias": {}}}
+    with pytest.raises(
+        UserError, match=r"lack the texts that it would be asked about; name a folder that has"
+    ) as fault:
+        load_config(raw)
+    assert "us would" not in str(fault.value)
+    load_config(raw | {"benchmarks": {"hiring_bias": {"models": ["us"]}}})
 
 
 def test_placebos_of_the_hiring_data_left_out_one_by_one_are_found_as_often_as_chance_allows(hiring):
-    scores, _ = hiring
     description = registry.description("hiring_bias")
     beyond, tested = 0, 0
-    for _, mine in scores.groupby("model"):
+    for _, mine in hiring[hiring["status"] == "ok"].groupby("model"):
         placebos = Effects.of(mine, "first_name", description).placebos
         for arm in placebos:
             others = placebos.drop(columns=arm)
@@ -414,9 +431,16 @@ def test_discrim_eval_gives_the_nine_published_gaps(tmp_path):
     items = items_of("discrim_eval", tmp_path / "data")
     replies["item"] = items["item_id"].to_numpy(object)[replies["row"]]
     answers = dict(list(replies.assign(answer=replies["reply"]).groupby("model")))
+    pins, pickles = {file.path: file.bytes for file in load_sources()["discrim_eval_replies"].files}, {}
+    for model, mine in answers.items():
+        name, path = f"outputs/in200-200_sys0-0_m{model}/output.pkl", tmp_path / f"{model}.pkl"
+        path.write_bytes(pickled.replies(200, model, [list(mine["reply"])]))
+        assert pins.pop(name) - path.stat().st_size == 69  # what the options take that we do not know
+        pickles[model] = {name: path}
+    assert not pins
 
     def gaps(protocol):
-        scores = scored("discrim_eval", items, answers, tmp_path, protocol)
+        scores = scored("discrim_eval", items, pickles if protocol == "released" else answers, tmp_path, protocol)
         table = table_of("discrim_eval", "shifts", scores)
         found = table[table["metric"] == "mean_gap"].set_index("model")["value"] / 100
         assert len(found) == 9
@@ -426,5 +450,7 @@ def test_discrim_eval_gives_the_nine_published_gaps(tmp_path):
     assert max(released.values()) <= 4e-4 and sorted(released.values())[2] < 1e-12, released
     scores, whole = gaps("recommended")
     assert whole.pop("gemma-2-27b") <= 7.7e-4 and max(whole.values()) <= 1.4e-4, whole
+    with pytest.raises(UserError, match=r"9450 replies to 9449 cases\. As `data`, name the folder of explicit.jsonl"):
+        scored("discrim_eval", items[1:], pickles, tmp_path, "released")
     one = scores[scores["model"] == "llama-3.1-8b"]
     assert set(findings_of("discrim_eval", one)["why"]) == {"no null: there are no placebo arms"}

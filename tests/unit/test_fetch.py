@@ -163,6 +163,96 @@ def test_goes_on_from_what_is_there(tmp_path, server):
     assert (tmp_path / "data" / FILE.path).read_bytes() == CONTENT
 
 
+#: What `git write-tree` says of these, the second of which can be executed.
+REPLIES = {"a__m.json": b'{"score": 3}\n', "a-b.json": b"{}\n"}
+TREE = "08297f0dba9a539a32d1bc26b07d28d79a91fbcd"
+
+
+def repository(replies, top=""):
+    """The bytes of a repository's archive: a resume first, then the folder ``r``; all within ``top``."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        for name, content in [("data/resume.md", b"An address\n"), *((f"r/{n}", c) for n, c in replies.items())]:
+            member = tarfile.TarInfo(top + name)
+            member.size, member.mode = len(content), 0o775 if name == "r/a-b.json" else 0o664
+            tar.addfile(member, io.BytesIO(content))
+    return packed.getvalue()
+
+
+def archived(url):
+    return Source(
+        "bench", "a benchmark", "0123456", url, "", "", "bench.tar.gz", (SourceFile("r.tar.gz", "", 16, TREE),)
+    )
+
+
+@pytest.fixture
+def host():
+    """A server of whatever ``content`` is, under any address; it sends it without saying how long it is."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(self.server.status)
+            self.end_headers()
+            self.wfile.write(self.server.content)
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.status = 200
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield server
+    server.shutdown()
+
+
+@pytest.mark.parametrize("place", ["mirror", "server"])
+def test_folders_of_an_archive_are_packed_and_nothing_else_of_it_is_written(tmp_path, host, place):
+    mirror = tmp_path / "mirror" if place == "mirror" else None
+    host.content = repository(REPLIES, "bench-0123456/")
+    if mirror:
+        put(mirror / "bench.tar.gz", repository(REPLIES))
+    entry = archived(f"http://127.0.0.1:{host.server_port}/tar.gz/0123456")
+    fetch(entry, tmp_path / "data", mirror)
+    with tarfile.open(tmp_path / "data/r.tar.gz") as pack:
+        assert {member.name: pack.extractfile(member).read() for member in pack} == REPLIES
+    assert [path.name for path in (tmp_path / "data").rglob("*")] == ["r.tar.gz"]
+    first = (tmp_path / "data/r.tar.gz").read_bytes()
+    fetch(entry, tmp_path / "data", mirror)
+    assert (tmp_path / "data/r.tar.gz").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("spoil", "sentence"),
+    [
+        (
+            lambda whole: repository(REPLIES | {"a-b.json": b"{ \n"}, "x/"),
+            r"folder r \(2 files, 16 bytes\) is \w{40}, ",
+        ),
+        (lambda whole: repository({"a-b.json": b"{}\n"}, "x/"), r"folder r \(1 files, 3 bytes\) is \w{40}, expected"),
+        (lambda whole: repository(REPLIES | {"new.json": b""}, "x/"), r"folder r \(3 files, 16 bytes\) is"),
+        (lambda whole: whole[: len(whole) // 2], "the archive ends early or is damaged"),
+        (lambda whole: b"<html>sign in</html>", "the archive ends early or is damaged"),
+    ],
+    ids=["changed", "missing", "new", "cut", "a page"],
+)
+def test_an_archive_that_is_not_the_pinned_one_is_one_sentence(tmp_path, host, spoil, sentence):
+    host.content = spoil(repository(REPLIES, "x/"))
+    entry = archived(f"http://127.0.0.1:{host.server_port}/tar.gz/0123456")
+    with pytest.raises(UserError, match=sentence) as raised:
+        fetch(entry, tmp_path / "data", None)
+    assert "\n" not in str(raised.value) and "again." in str(raised.value)
+    assert not (tmp_path / "data").exists()
+
+
+def test_an_archive_that_is_not_there(tmp_path, host):
+    host.status, host.content = 404, b""
+    entry = archived(f"http://127.0.0.1:{host.server_port}/tar.gz/0123456")
+    with pytest.raises(UserError, match="the server answers 404"):
+        fetch(entry, tmp_path / "data", None)
+    with pytest.raises(UserError, match="not found in the mirror"):
+        fetch(entry, tmp_path / "data", tmp_path)
+
+
 def dataset(version="main"):
     return Source("bench", "a benchmark", version, "hf://owner/name/files", "none stated", "nobody", "bench")
 

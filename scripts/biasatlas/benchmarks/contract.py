@@ -276,7 +276,8 @@ class Spec:
     raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns in the report's
     overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores, ``unit``
     are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
-    choice of analysis. ``note`` is said of it before anything is asked.
+    choice of analysis. Where ``texts_published`` is false, models cannot be asked about its published data. ``note`` is
+    said of it before anything is asked.
     """
 
     title: str
@@ -305,6 +306,7 @@ class Spec:
     shown: Mapping[str, ScoreView] = field(default_factory=dict)
     unit: tuple[str, ...] = ()
     multiverses: tuple[Multiverse, ...] = ()
+    texts_published: bool = True
     note: str = ""
 
     def sources_of(self, data: str) -> tuple[str, ...]:

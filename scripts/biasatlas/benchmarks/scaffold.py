@@ -68,7 +68,8 @@ def page_text(benchmark: str) -> str:
     Raises UserError for a benchmark whose page is written by hand.
     """
     described, spec = registry.description(benchmark), registry.load_spec(benchmark)
-    if not isinstance(described, Rows) or registry.packages(benchmark)[0] == benchmark:
+    path = registry.description_file(benchmark)
+    if not isinstance(described, Rows) or (path and path.name == "spec.yaml"):
         raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
     parts = [
         f"# {spec.title}",

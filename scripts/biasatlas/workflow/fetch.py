@@ -1,26 +1,31 @@
 """Raw data: copied from a mirror folder or downloaded, and checked against SHA-256 either way."""
 
+import contextlib
 import gzip
 import hashlib
+import io
 import json
 import logging
+import lzma
 import shutil
 import tarfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub
 import requests
+import urllib3
 from tqdm import tqdm
-from urllib3.util import Retry
 
 from biasatlas.errors import UserError
 from biasatlas.files import atomic_file, write_text
-from biasatlas.sources import Source, SourceFile, git_blob, is_it
+from biasatlas.sources import PACKED, Source, SourceFile, git_blob, git_tree, is_it
 from biasatlas.workflow import provenance
 
-_RETRY = Retry(total=4, backoff_factor=0.5, backoff_jitter=0.5, status_forcelist=(429, 500, 502, 503, 504))
+_RETRY = urllib3.Retry(total=4, backoff_factor=0.5, backoff_jitter=0.5, status_forcelist=(429, 500, 502, 503, 504))
 _RESUMPTIONS = 6
 _CONNECTIONS = 8
 _CHUNK_BYTES = 1 << 16
@@ -34,8 +39,11 @@ def fetch(source: Source, folder: Path, mirror: Path | None) -> None:
     than ``files.csv`` says.
     """
     gathering = _gathering(folder)
-    missing = [file for file in source.files if not _has(file, gathering / file.path)]
-    if mirror is not None:
+    archived = "{path}" not in source.url
+    missing = [file for file in source.files if archived or not _has(file, gathering / file.path)]
+    if archived:
+        _pack_folders(source, gathering, mirror)
+    elif mirror is not None:
         _copy_from_mirror(source, missing, gathering, mirror)
     else:
         _download(source, missing, gathering)
@@ -152,6 +160,74 @@ def _copy_from_mirror(source: Source, files: list[SourceFile], folder: Path, mir
             raise UserError(_not_mirrored(source, plain))
 
 
+def _pack_folders(source: Source, folder: Path, mirror: Path | None) -> None:
+    """Pack each of the source's folders into a tar of its own, from its archive, which is read as a stream: nothing
+    else that it holds is ever on the disk.
+
+    An archive is written anew for each who asks, so that its bytes say nothing; git's id of each folder does.
+    """
+    origin = source.url if mirror is None else mirror / source.mirror
+    folder.mkdir(parents=True, exist_ok=True)
+    trees: dict[str, dict[str, tuple[bool, str]]] = {file.path.removesuffix(PACKED): {} for file in source.files}
+    sizes = dict.fromkeys(trees, 0)
+    with contextlib.ExitStack() as stack:
+        packs = {}
+        for name in trees:
+            packed = stack.enter_context(gzip.GzipFile(folder / f"{name}{PACKED}", "wb", 6, mtime=0))
+            packs[name] = stack.enter_context(tarfile.open(fileobj=packed, mode="w"))
+        try:
+            for path, member, content in _members(source, mirror):
+                name, _, short = path.rpartition("/")
+                if name in packs:
+                    if short in trees[name]:
+                        raise tarfile.ReadError(f"{path} is there twice")
+                    trees[name][short] = bool(member.mode & 0o100), git_blob(content)
+                    sizes[name] += len(content)
+                    plain = tarfile.TarInfo(short)
+                    plain.size = len(content)
+                    packs[name].addfile(plain, io.BytesIO(content))
+        except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, urllib3.exceptions.HTTPError) as error:
+            raise UserError(f"{origin}: the archive ends early or is damaged ({error}). Fetch it again.") from error
+    for file in source.files:
+        name = file.path.removesuffix(PACKED)
+        if (found := git_tree(trees[name])) != file.git_blob:
+            raise UserError(
+                f"{origin}: git's id of the folder {name} ({len(trees[name])} files, {sizes[name]} bytes) is {found}, "
+                f"expected {file.git_blob} ({file.bytes} bytes; resources/sources/files.csv). A file in it is changed, "
+                f"missing or new: fetch the archive of version {source.version[:7]} again."
+            )
+
+
+def _members(source: Source, mirror: Path | None) -> Iterator[tuple[str, tarfile.TarInfo, bytes]]:
+    """(path in the repository, member, content) of each file of a source's archive, in its order; a mirror's lacks the
+    folder that holds all in one that was downloaded."""
+    with contextlib.ExitStack() as stack:
+        if mirror is None:
+            reply = _requested(stack, source.url)
+            stream: Any = stack.enter_context(tqdm.wrapattr(reply.raw, "read", desc=source.source, disable=None))
+            archive = stack.enter_context(tarfile.open(fileobj=stream, mode="r|gz"))
+        elif (mirror / source.mirror).is_file():
+            archive = stack.enter_context(tarfile.open(mirror / source.mirror, "r|*"))
+        else:
+            raise UserError(_not_mirrored(source, mirror / source.mirror))
+        for member in archive:
+            if (content := archive.extractfile(member)) and member.isfile():
+                yield member.name if mirror else member.name.partition("/")[2], member, content.read()
+
+
+def _requested(stack: contextlib.ExitStack, url: str) -> requests.Response:
+    """The beginning of what a server sends for ``url``, as it is. Raises UserError where it sends something else."""
+    try:
+        session = stack.enter_context(requests.Session())
+        session.mount("https://", requests.adapters.HTTPAdapter(max_retries=_RETRY))
+        headers = {"Accept-Encoding": "identity"}
+        reply = stack.enter_context(session.get(url, headers=headers, stream=True, timeout=60))
+        reply.raise_for_status()
+    except requests.RequestException as error:
+        raise UserError(_refused(url, error)) from error
+    return reply
+
+
 def _not_mirrored(source: Source, path: Path) -> str:
     return (
         f"{path}: not found in the mirror, which must hold {source.title} (version {source.version[:7]}). "
@@ -211,12 +287,8 @@ def _download_file(
             break
         except requests.exceptions.ChunkedEncodingError:
             logging.info("%s: interrupted at byte %d, resuming", url, part.stat().st_size)
-        except requests.HTTPError as error:
-            answer = f"{error.response.status_code} {error.response.reason}"
-            raise UserError(f"{url}: the server answers {answer}. Is the address right?") from error
         except requests.RequestException as error:
-            # Which is wrapped twice, with the address each time.
-            raise UserError(_unreachable(url, str(error).rpartition("): ")[2].removesuffix('"))'))) from error
+            raise UserError(_refused(url, error)) from error
     else:
         raise UserError(_unreachable(url, f"it was interrupted {_RESUMPTIONS} times"))
     content = part.read_bytes()
@@ -239,6 +311,14 @@ def _append(session: requests.Session, url: str, part: Path, size: int, progress
             for chunk in reply.iter_content(_CHUNK_BYTES):
                 stream.write(chunk)
                 progress(len(chunk))
+
+
+def _refused(url: str, error: requests.RequestException) -> str:
+    if isinstance(error, requests.HTTPError):
+        answer = f"{error.response.status_code} {error.response.reason}"
+        return f"{url}: the server answers {answer}. Is the address right?"
+    # Which is wrapped twice, with the address each time.
+    return _unreachable(url, str(error).rpartition("): ")[2].removesuffix('"))'))
 
 
 def _unreachable(url: str, reason: object) -> str:

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import pandas as pd
@@ -19,19 +19,28 @@ from biasatlas.userfiles import read_csv_rows
 def read_replies(step: Step, parsers: Mapping[str, Parser]) -> pd.DataFrame:
     """A response for each request, from one CSV with ``item`` and ``answer``: a reply in the model's words, a row each.
 
-    Rows of an item are its repeats, of which each answer has its share; an empty one is unresolved. An item whose rows
-    are all empty, or that has none, is "failed"; rows of unknown items are logged by id. ``parsers`` are those that
-    requests may name.
+    Rows of unknown items are logged by id; see :func:`responses`.
     """
     path = one_file(step.files, ".csv", f"{step.description.title}, a file of replies")
-    parsed = cache(lambda parser, text, asked: whole_answer(parsers[parser], text, asked_options(*asked)))
     replies: defaultdict[str, list[str]] = defaultdict(list)
     for _, cells in read_csv_rows(path, ("item", "answer")):
         replies[cells["item"]].append(cells["answer"].strip())
     log_unknown(path, "items", sorted(replies.keys() - set(step.requests["item_id"])))
+    return responses(step.requests, replies, parsers)
+
+
+def responses(
+    requests: pd.DataFrame, replies: Mapping[str, Sequence[str]], parsers: Mapping[str, Parser]
+) -> pd.DataFrame:
+    """A response for each request, from the ``replies`` to its item, which are its repeats.
+
+    Each answer has its share of them; an empty one is unresolved. An item whose replies are all empty, or that has
+    none, is "failed". ``parsers`` are those that requests may name.
+    """
+    parsed = cache(lambda parser, text, asked: whole_answer(parsers[parser], text, asked_options(*asked)))
     rows = []
-    for request in step.requests[["request_id", "item_id", "parser", "labels", "options"]].itertuples():
-        said, asked = replies[request.item_id], (request.labels, request.options)
+    for request in requests[["request_id", "item_id", "parser", "labels", "options"]].itertuples():
+        said, asked = replies.get(request.item_id, ()), (request.labels, request.options)
         row: dict[str, object] = {
             "request_id": request.request_id,
             "repeat": 0,

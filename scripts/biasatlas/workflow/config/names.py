@@ -87,7 +87,7 @@ def _unprinted(config: "Config", name: str) -> Iterator[str]:
 def published_models(benchmark: str) -> frozenset[str]:
     """Names of models in the printed tables of a benchmark; none where it has no such tables."""
     names: set[str] = set()
-    for path in (ROOT / "resources" / "published").glob(f"{Path(benchmark).stem}_*.csv"):
+    for path in (ROOT / "resources" / "published").glob(f"{Path(benchmark).stem}[._]*csv"):
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 names.update(row[column] for column in ("model", "model_a", "model_b") if column in row)
@@ -110,7 +110,7 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
                 yield unknown(f"benchmarks.{name}.{key}", value, what, names)
             elif value in list(values)[:number]:
                 yield f"benchmarks.{name}.{key}: {value!r} is listed twice; name it once"
-    yield from _unusable_data(run, name, spec)
+    yield from _unusable_data(config, run, name, spec)
     yield from _missing_settings(config, name)
     if run.effort == "rounds":
         yield from _unfit_for_rounds(config, name)
@@ -203,7 +203,7 @@ def _unfit_second_parser(config: "Config", name: str) -> Iterator[str]:
             yield f"{key}: {model!r} is simulated: it answers by a formula and reads no reply. Name another model."
 
 
-def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:
+def _unusable_data(config: "Config", run: "Run", name: str, spec: "Spec") -> Iterator[str]:
     """A sentence for data that a benchmark does not have, or a choice about them that it does not take."""
     for key in {"skip_invalid", "cells"} & run.model_fields_set - set(spec.reads):
         yield f"benchmarks.{name}.{key}: {run.benchmark} has no such choice; leave the key out"
@@ -215,6 +215,14 @@ def _unusable_data(run: "Run", name: str, spec: "Spec") -> Iterator[str]:
         )
     if run.data == "full" and not spec.sources and not spec.files:
         yield f"benchmarks.{name}.data: {run.benchmark} names no source; name the folder of its data, as ./data"
+    if run.is_published and not spec.texts_published:
+        for model in run.models or config.models:
+            if model in config.models and config.models[model].kind not in ("released", "simulated"):
+                yield (
+                    f"benchmarks.{name}.data: the published data of {run.benchmark} lack the texts that {model} would "
+                    f"be asked about; name a folder that has them, as ./data, or leave {model} out of "
+                    f"`benchmarks.{name}.models`"
+                )
 
 
 def _missing_settings(config: "Config", name: str) -> Iterator[str]:

@@ -13,14 +13,17 @@ _OPTIONS = re.compile(r"\((?:a|1)\)\s*(.+?)\s*\((?:b|2)\)\s*(.+?)\s*\((?:c|3)\)\
 
 
 def read_items(step: Step) -> pd.DataFrame:
-    """A row per record of the data, in their order.
+    """A row per record of the data, in their order; see :func:`questions`."""
+    return questions(step.description, read_rows(step.description, step.files, step.description.columns))
+
+
+def questions(description: ContextsDescription, raw: pd.DataFrame) -> pd.DataFrame:
+    """A row per row of ``raw``, the data as :func:`.rows.read_rows` has them.
 
     ``item_id``, ``category``, ``condition`` ("differ", "equal"), ``scenario`` (with its category, and with the
     condition where a scenario has questions of one alone), ``question``, its options ``A``, ``B`` and ``C``, and
     ``gold``, the label of the right one. Raises UserError naming file, line and value.
     """
-    description: ContextsDescription = step.description
-    raw = read_rows(description, step.files, description.columns)
     category = named(raw, description.category, description.category_names)
     condition = named(raw, description.condition, {name: name for name in CONDITIONS})
     right = raw[description.right].map(dict(zip("01", LABELS, strict=False)))

@@ -10,15 +10,18 @@ from biasatlas.errors import UserError
 
 
 def read_items(step: Step) -> pd.DataFrame:
-    """A row per record of the data, in their order.
+    """A row per record of the data, in their order; see :func:`cases`."""
+    return cases(step.description, read_rows(step.description, step.files, step.description.columns))
+
+
+def cases(description: DecisionsDescription, raw: pd.DataFrame) -> pd.DataFrame:
+    """A row per row of ``raw``, the data as :func:`.rows.read_rows` has them.
 
     ``item_id``, ``category``, ``scenario``, ``arm`` (what was changed, "" without such a column; "baseline": nothing),
     ``placebo`` (the kind of placebo that it is), ``document``, and a column for each factor: the level that a case has
     of it. Missing: none. Raises UserError naming file, line and value where a row is of no level, no placebo and not
     the baseline, where one of these has no row, and where no scenario has two cases.
     """
-    description: DecisionsDescription = step.description
-    raw = read_rows(description, step.files, description.columns)
     arm = raw[description.arm] if description.arm else pd.Series("", raw.index)
     baseline = arm.eq(description.baseline) & bool(description.baseline)
     items = pd.DataFrame(

@@ -121,6 +121,11 @@ class DecisionsDescription(Rows):
         description="The smallest shift that matters: yes answers in 100, points of the score, or places of a rank.",
     )
     smallest_because: str = field("nothing", min_length=1, description="Why a shift of that size matters.")
+    texts_published: bool = field(
+        "nothing",
+        True,
+        description="false: the published data name cases without their texts, so that no model is asked.",
+    )
 
     @property
     def columns(self) -> list[str]:
@@ -237,6 +242,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
         shown={"decision": ScoreView("value", neutral=_middle(description), unit="points", texts=PROMPT_FIELDS)},
         formats=description.formats | {"decisions": REPLIES},
         unit=("item_id",),
+        texts_published=description.texts_published,
         note=""
         if len(description.placebo_kind) >= _ARMS
         else f"the description has {len(description.placebo_kind)} of the {_ARMS} placebo arms that a verdict needs, "

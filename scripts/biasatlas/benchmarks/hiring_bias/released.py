@@ -1,0 +1,51 @@
+"""The author's published replies, a JSON file each, as choice responses."""
+
+import json
+import tarfile
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.families.replies import responses
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.errors import UserError
+from biasatlas.sources import PACKED
+from biasatlas.userfiles import listed
+
+#: Folder of the first run; and of the second, of Claude's baseline and placebos in another harness.
+FIRST, SECOND = "results", "results-clean"
+#: Ends the name of a release that is of the second run.
+_CONTROLS = "-controls"
+#: A user's own predictions are in the family's format.
+FORMATS: dict = {}
+
+
+def import_responses(step: Step) -> pd.DataFrame:
+    """A response for each case from the scores of one model; a reply without a score is unresolved.
+
+    The two runs of a model are two releases: their harnesses differ, and a shift between them would be no bias.
+    """
+    model = step.release.removesuffix(_CONTROLS)
+    name = (FIRST if model == step.release else SECOND) + PACKED
+    if name not in step.files:
+        raise UserError(f"{step.description.title}: expected {name}, found {listed(step.files)}. Fetch it again.")
+    replies: defaultdict[str, list[str]] = defaultdict(list)
+    for item, of, content in published(step.files[name]):
+        if of == model:
+            score = json.loads(content)["response"].get("score")
+            replies[item].append("" if score is None else str(score))
+    return responses(step.requests, replies, PARSERS)
+
+
+def published(pack: Path) -> Iterator[tuple[str, str, bytes]]:
+    """(item, model, content) of each reply in a packed folder, by the name of its file."""
+    try:
+        with tarfile.open(pack) as archive:
+            for member in archive:
+                variant, model, posting, _ = member.name.split("__")
+                yield f"{variant}/{posting}", model, archive.extractfile(member).read()  # type: ignore[union-attr]
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        raise UserError(f"{pack}: not the packed replies ({error}). Fetch them again.") from error
