@@ -351,6 +351,9 @@ def test_a_summary_says_each_claim_once_in_every_form(scores):
     assert text.count("\n- ") == tex.count(r"\item ")
     assert "bias\\_score" in tex and "bias_score" in text
     assert json.loads(json.dumps(said))["model"] == "biased"
+    silent = summary({"recommended": table}, "a model without a row", {"bbq": "BBQ"})
+    assert "Nothing was judged" in markdown(silent) and "Nothing was judged" in latex(silent)
+    assert "Undecided" not in markdown(silent) and "Undecided" not in latex(silent)
 
 
 def score_of(tried, name, entry):

@@ -1,6 +1,7 @@
 """The words of the first page: what each headline says of a model, in whole sentences."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for
 from biasatlas.report.front import Question, _sentence, _sure, _tally, _title, at, drawn, plain, way
-from biasatlas.report.run import Run, TaskRun
+from biasatlas.report.run import Run, Study, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
 
@@ -172,6 +173,15 @@ def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):
 def test_an_interval_of_a_factor_goes_up(low, high, said):
     question = SimpleNamespace(base=math.e, headline=SimpleNamespace(times="", smallest=0.1))
     assert _sure(question, low, high) == said
+
+
+def test_a_model_whose_job_failed_was_asked():
+    run = Run("bbq", "recommended", "bbq", "sample", [], {}, {})
+    study = Study(
+        [run], {}, missing=["model a in dbb (recommended) MCQ, bbq (recommended) question: no (paper) weights"]
+    )
+    assert study.failed(run, "a") and not study.failed(run, "b")
+    assert not study.failed(replace(run, protocol="paper"), "a")
 
 
 def test_a_question_that_a_model_is_not_asked_counts_nowhere():

@@ -265,6 +265,8 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
 def _cell(views: Views, question: Question, model: str, here: str, span: float) -> dict[str, Any]:
     """A model's answer to a question: word, size and interval in smallest effects that matter, and what that means."""
     cell = question.column.cells.get(model)
+    if cell is None and views.study.failed(question.run, model):
+        return {"state": "missing", "word": "Failed", "why": "a job failed: see the top of the page"}
     if cell is None:
         return {"state": "missing", "word": _NOT_ASKED}
     if not math.isfinite(cell.effect):
@@ -273,6 +275,8 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
     # Where the run's other tests have no part in it, there is only the interval of the number by itself.
     ends = (cell.counted_low, cell.counted_high) if decided else (cell.low, cell.high)
     away, low, high = (value - (cell.null or 0.0) for value in (cell.value, *ends))
+    if question.headline.times == "percentage points":  # that of a mean of few may go beyond
+        low, high = max(low, -100.0), min(high, 100.0)
     value, unit = plain(question, away)
     interval, direction = _sure(question, low, high), way(question, away)
     why, _, remedy = cell.why.partition("; ")

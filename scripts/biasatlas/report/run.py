@@ -122,6 +122,11 @@ class Study:
         """The cards of a run's benchmark."""
         return of_benchmark(self.cards, run.benchmark, run.protocol, run.in_rounds)
 
+    def failed(self, run: Run, model: str) -> bool:
+        """Whether a job failed that a model's number of a run needs."""
+        said = [sentence.partition(": ")[0] for sentence in self.missing if sentence.startswith(f"model {model} in ")]
+        return any(f"{run.name} ({run.protocol})" in places for places in said)
+
     def findings(self, protocol: str) -> str:
         """The table of all tests under ``protocol``; '' where there is none."""
         named = (

@@ -17,6 +17,11 @@ _GROUPS = {
     "undecided": "Undecided",
     "untestable": "Untestable: these data, or this metric, cannot decide",
 }
+#: Of a model that no row is about.
+_UNJUDGED = (
+    "Nothing was judged: none of its numbers that can get a verdict has a value. Jobs failed, or answers were refused, "
+    "filtered or unreadable, or its benchmarks give no verdict; the report says which."
+)
 _LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {
     mark: f"\\{mark}" for mark in "&%$#_{}"
 }
@@ -79,14 +84,19 @@ def markdown(said: Summary) -> str:
         f"Protocols: {', '.join(said['protocols'])}. Intervals cover 95 %.",
         "",
     ]
-    for name, title in _GROUPS.items():
-        lines += [f"## {title}", "", *(f"- {text}" for text in _texts(said, name)), ""]
+    if not any(said[name] for name in _GROUPS):
+        lines += [_UNJUDGED, ""]
+    else:
+        for name, title in _GROUPS.items():
+            lines += [f"## {title}", "", *(f"- {text}" for text in _texts(said, name)), ""]
     return "\n".join(lines)
 
 
 def latex(said: Summary) -> str:
     """The same for a paper's appendix; needs no package."""
     lines = [rf"\section*{{Social bias of {_escaped(said['model'])}}}"]
+    if not any(said[name] for name in _GROUPS):
+        return "\n".join([*lines, _UNJUDGED]) + "\n"
     for name, title in _GROUPS.items():
         items = [rf"  \item {_escaped(text)}" for text in _texts(said, name)]
         lines += [rf"\subsection*{{{_escaped(title)}}}", r"\begin{itemize}", *items, r"\end{itemize}"]
