@@ -46,11 +46,11 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
     [
         ({"untestable": "no model is known to have none"}, "untestable", "no model is known"),
         ({"se": math.nan}, "untestable", "no interval"),
-        ({"value": 5.0, "factors": {"templates": 4}}, "untestable", "it has 4 templates and needs 5"),
+        ({"value": 5.0, "factors": {"templates": 4}}, "untestable", "the data have 4 templates and need 5"),
         (
             {"value": 0.0, "upper_from": 600, "factors": {"templates": 40}},
             "undecided",
-            "it has 40 templates and needs 600",
+            "the data have 40 templates and need 600",
         ),
         ({"value": 5.0, "own_p": 0.4}, "undecided", "some bias"),
         ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing answers could have brought it below"),

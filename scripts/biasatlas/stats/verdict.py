@@ -195,7 +195,7 @@ def _fewest(claim: Claim) -> tuple[str, float]:
 def _too_few(factor: str, levels: float, needed: int) -> str:
     # People who have not read what a cluster is read this.
     name = factor.replace("clusters", "independent sets of questions")
-    return f"it has {levels:g} {name.removesuffix('s') if levels == 1 else name} and needs {needed}"
+    return f"the data have {levels:g} {name.removesuffix('s') if levels == 1 else name} and need {needed}"
 
 
 def _quantile(claim: Claim) -> float:
