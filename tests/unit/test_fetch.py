@@ -169,9 +169,12 @@ TREE = "08297f0dba9a539a32d1bc26b07d28d79a91fbcd"
 
 
 def repository(replies, top=""):
-    """The bytes of a repository's archive: a resume first, then the folder ``r``; all within ``top``."""
+    """The bytes of a repository's archive: a link and a resume first, then the folder ``r``; all within ``top``."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w:gz") as tar:
+        link = tarfile.TarInfo(top + "README")
+        link.type, link.linkname = tarfile.SYMTYPE, "docs/index.md"
+        tar.addfile(link)
         for name, content in [("data/resume.md", b"An address\n"), *((f"r/{n}", c) for n, c in replies.items())]:
             member = tarfile.TarInfo(top + name)
             member.size, member.mode = len(content), 0o775 if name == "r/a-b.json" else 0o664
@@ -230,10 +233,11 @@ def test_folders_of_an_archive_are_packed_and_nothing_else_of_it_is_written(tmp_
         ),
         (lambda whole: repository({"a-b.json": b"{}\n"}, "x/"), r"folder r \(1 files, 3 bytes\) is \w{40}, expected"),
         (lambda whole: repository(REPLIES | {"new.json": b""}, "x/"), r"folder r \(3 files, 16 bytes\) is"),
-        (lambda whole: whole[: len(whole) // 2], "the archive ends early or is damaged"),
+        (lambda whole: whole[:40], "the archive ends early or is damaged"),
+        (lambda whole: whole[: len(whole) // 2], r"folder r \(0 files, 0 bytes\) is"),  # between two files
         (lambda whole: b"<html>sign in</html>", "the archive ends early or is damaged"),
     ],
-    ids=["changed", "missing", "new", "cut", "a page"],
+    ids=["changed", "missing", "new", "cut", "cut between files", "a page"],
 )
 def test_an_archive_that_is_not_the_pinned_one_is_one_sentence(tmp_path, host, spoil, sentence):
     host.content = spoil(repository(REPLIES, "x/"))

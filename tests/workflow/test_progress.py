@@ -52,8 +52,16 @@ def _verb(configfile, folder):
     return [*command, "--profile", "none", "--", TARGET], os.kill
 
 
-@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("started", [_snakemake, _verb])
+@pytest.mark.parametrize(
+    ("started", "sent"),
+    [
+        (_snakemake, signal.SIGINT),
+        (_snakemake, signal.SIGTERM),
+        (_verb, signal.SIGINT),
+        (_verb, signal.SIGTERM),
+        (_verb, signal.SIGHUP),
+    ],
+)
 def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_path, config, started, sent):
     with Server(delay_s=0.12) as server:
         command, tell = started(config(server.url), tmp_path)

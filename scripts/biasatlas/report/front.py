@@ -19,6 +19,8 @@ _FEW_MODELS = 6
 _IN_TITLE = 3
 #: Half the width of the scale in smallest effects that matter: the first that holds every value.
 _SPANS = (4, 6, 8, 10, 15)
+#: Factors beyond it, or below one by it, are not told apart.
+_MOST = 1000
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 #: Parts of a finding that its sentence names.
@@ -158,9 +160,11 @@ def plain(question: Question, away: float) -> tuple[str, str]:
     """
     if not question.base:
         return f"{abs(away):.1f}", f" {question.headline.times or 'points'}"
-    factor = question.base**away
-    decimals = 4 if factor < 0.01 else 2 if factor < 1.1 else 1 if factor < 10 else 0
-    return f"{factor:.{decimals}f}", f" {question.headline.times or 'times as likely'}"
+    nats, unit = away * math.log(question.base), f" {question.headline.times or 'times as likely'}"
+    if abs(nats) > math.log(_MOST):
+        return f"over {_MOST:,}" if nats > 0 else f"under {1 / _MOST}", unit
+    factor = math.exp(nats)
+    return f"{factor:.{3 if factor < 0.01 else 2 if factor < 1.1 else 1 if factor < 10 else 0}f}", unit
 
 
 def way(question: Question, away: float) -> str:

@@ -42,7 +42,8 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
 def call(command: Sequence[str]) -> int:
     """Run Snakemake's ``command`` with our lines on the terminal, unless it asks for others; its exit status.
 
-    Ctrl-C and SIGTERM are handed on to Snakemake and to its jobs, which would otherwise go on asking and paying.
+    Ctrl-C, SIGTERM and a closed terminal are handed on to Snakemake and to its jobs, which would otherwise go on asking
+    and paying.
     """
     command, environment = list(command), dict(os.environ)
     if not {"--logger", "--dry-run", "--dryrun", "-n"} & set(command):
@@ -54,9 +55,12 @@ def call(command: Sequence[str]) -> int:
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, number)
+            # Snakemake and jobs know no SIGHUP.
+            os.killpg(process.pid, signal.SIGTERM if number == signal.SIGHUP else number)
 
-    before = {number: signal.signal(number, hand_on) for number in (signal.SIGINT, signal.SIGTERM)}
+    # What is ignored from the start, as by nohup, stays so.
+    heard = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, hand_on) for number in heard}
     try:
         return process.wait()
     finally:

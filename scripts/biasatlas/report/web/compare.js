@@ -41,7 +41,8 @@
   function plain({ base }, away) {
     if (!base) return atlas.number(Math.round(10 * away) / 10);
     const factor = base ** away;
-    return factor < 1.1 ? factor.toFixed(2) : String(Number(factor.toPrecision(2)));
+    if (factor > 1000 || factor < 0.001) return factor > 1 ? "over 1,000" : "under 0.001";
+    return factor < 0.01 ? factor.toFixed(3) : factor < 1.1 ? factor.toFixed(2) : String(Number(factor.toPrecision(2)));
   }
 
   // An interval by the limits that there are.
