@@ -211,7 +211,7 @@ def _members(source: Source, mirror: Path | None) -> Iterator[tuple[str, tarfile
         else:
             raise UserError(_not_mirrored(source, mirror / source.mirror))
         for member in archive:
-            # A link has no content of its own: to ask a stream for it is an error.
+            # A link has no content, and to ask a stream for it is an error.
             if member.isfile() and (content := archive.extractfile(member)):
                 yield member.name if mirror else member.name.partition("/")[2], member, content.read()
 
