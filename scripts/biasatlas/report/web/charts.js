@@ -9,8 +9,12 @@
   async function draw(element) {
     const spec = await atlas.unpack(await atlas.load(element.dataset.chart));
     const wide = spec.layer ? { width: element.clientWidth, autosize: { type: "fit-x", contains: "padding" } } : {};
-    // A phone has room for one name in a row.
-    if (spec.layer && element.clientWidth < 480) spec.config.legend.columns = 1;
+    // A phone has room for one name in a row; a wide page for many panels, beside the names of the models.
+    if (element.clientWidth < 480) spec.config.legend.columns = 1;
+    if (spec.facet) {
+      spec.columns = Math.max(1, Math.floor((element.clientWidth - 150) / 220));
+      spec.spec.width = (element.clientWidth - 150) / spec.columns - 24;
+    }
     const { view } = await vegaEmbed(element, { ...spec, ...wide }, options);
     // The element around it is the image, and has its words.
     element.querySelector("svg").setAttribute("aria-hidden", "true");
