@@ -38,7 +38,7 @@ class Visitor:
         """What axe finds on a page in six views: (page, view, rule, element). The last, with all folds opened by key."""
         found: list[tuple[str, str, str, str]] = []
 
-        def look(view: str) -> None:
+        def check(view: str) -> None:
             told = self._axe.run(self.page, options={"preload": False, "reporter": "no-passes"}).response
             found.extend((path.name, view, v["id"], v["nodes"][0]["html"][:200]) for v in told["violations"])
 
@@ -51,13 +51,13 @@ class Visitor:
             self.page.set_viewport_size({"width": width, "height": 900})
             for scheme in ("dark", "light"):
                 self.page.emulate_media(color_scheme=scheme)
-                look(f"{width} {scheme}")
+                check(f"{width} {scheme}")
         self.page.emulate_media(media="print")
-        look("print")
+        check("print")
         self.page.emulate_media(media="screen")
         for fold in self.page.locator("main summary:visible").all():
             fold.press("Enter")
-        look("open")
+        check("open")
         return found
 
     def ready(self) -> None:
