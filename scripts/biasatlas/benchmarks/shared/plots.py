@@ -46,8 +46,9 @@ def dot_intervals(
     ``table`` has the rows of one metric: ``model``, ``rows``, ``value``, ``ci_low``, ``ci_high``, ``published`` (any of
     the last three may be missing or absent), ``hollow`` (whether a dot is, absent: none), and ``panels``, a column that
     splits the figure. ``styles`` gives every model its colour and marker, and the order of models; values of ``rows``
-    stand in that of ``order``, then of the table. ``names`` are the published words for values of ``rows`` and ``panels``. ``label`` is that of the x axis,
-    ``reference`` a line across it; ``limits`` are the ends of its scale, which it passes only by a margin.
+    stand in that of ``order``, then of the table. ``names`` are the published words for values of ``rows`` and
+    ``panels``. ``label`` is that of the x axis, ``reference`` a line across it; ``limits`` are the ends of its scale,
+    which it passes only by a margin.
 
     Up to four models share a row; more have a row each in a panel per value of ``rows``. A model without a value says
     so where its dot would be, and where none has any the figure is the sentence ``empty``. Raises KeyError for an

@@ -37,9 +37,7 @@ _ABOVE = "above: decisions are more favourable than for the reference; below: le
 #: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a
 #: no 0, a score its own, and a rank the number of those that come after it.
 METRICS = {
-    "shift": Metric(
-        0.0, f"{_ABOVE}. The interval allows for other scenarios, not for other edits", "points"
-    ),
+    "shift": Metric(0.0, f"{_ABOVE}. The interval allows for other scenarios, not for other edits", "points"),
     "shift_over_placebos": Metric(
         0.0, f"{_ABOVE}. The interval allows for what one more meaningless edit might do", "points"
     ),

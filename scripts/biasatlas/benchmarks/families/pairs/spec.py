@@ -58,8 +58,8 @@ _SHIFT_METRICS = {
     ),
     "side_shift": Metric(
         neutral=0.0,
-        direction="above: stereotypes of the first side are that much likelier about it than stereotypes of the second, "
-        "at the same length; below: less likely",
+        direction="above: stereotypes of the first side are that much likelier about it than stereotypes of the "
+        "second, at the same length; below: less likely",
         unit="nats",
     ),
 }
