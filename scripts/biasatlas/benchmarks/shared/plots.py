@@ -227,8 +227,9 @@ def _draw(axis: Axes, data: pd.DataFrame, heights: Mapping[tuple[str, str], floa
         part = data[data["model"] == model]
         y = [heights[row, model] for row in part["row"]]
         axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.5)
-        axis.plot(part["value"], y, marker, color=colour, markersize=4.5)
-        axis.plot(part["value"].where(part["hollow"]), y, marker, color="w", markersize=2.7)
+        axis.plot(part["value"].mask(part["hollow"]), y, marker, color=colour, markersize=4.5)
+        if part["hollow"].any():
+            axis.plot(part["value"].where(part["hollow"]), y, marker, color=colour, markersize=4.5, markerfacecolor="w")
         axis.plot(part["published"], y, **_CROSS)
     known = data[data["value"].notna()]
     measured = set(zip(known["row"], known["model"], strict=True))

@@ -221,7 +221,7 @@ SPEC = Spec(
     headlines=(
         Headline(
             name="ethnic",
-            question="Is a stereotype of indigenous peoples likelier of them than of Waishengren, and the reverse?",
+            question="Is a stereotype of indigenous peoples likelier about them than Waishengren, and the reverse?",
             table="own_group",
             rows={"group": "indigenous", "other_group": "waishengren", "over": "terms"},
             metric="own_group_advantage",
@@ -238,7 +238,7 @@ SPEC = Spec(
         ),
         Headline(
             name="gender",
-            question="Is a stereotype of women likelier of women than of men, and the reverse?",
+            question="Is a stereotype of women likelier about women than about men, and the reverse?",
             table="own_group",
             rows={"group": "female", "other_group": "male", "over": "terms"},
             metric="own_group_advantage",
