@@ -1,7 +1,9 @@
 """One item behind a finding: the median of those that lean its way, never the largest, with what the model was
 shown."""
 
+import re
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -44,14 +46,34 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
             row = rows.iloc[:1]
             place = {"set": f"{run.key}.{asked.task}", "a": ids[cell.model]}
             place["row"] = "|".join(str(value) for value in row[list(shown.key)].iloc[0])
+            chosen = _chosen(run, row, shown)
             texts = _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
             return {
                 "href": f"{here}items.html#{urlencode(place, quote_via=quote)}",
-                "chosen": _chosen(run, row, shown),
-                "texts": texts,
+                "shares": [share for _, share in chosen],
+                "texts": compared([text for text, _ in chosen] or [text for _, text in texts]),
                 "language": run.spec.language,
             }
     return None
+
+
+def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
+    """Each text as runs of words, with whether the other text has others in their place; none where there are not two.
+
+    Of two texts that differ in one word, or in the same word again and again, the second is that word alone.
+    """
+    if len(texts) != 2:
+        return [[(text, False)] for text in texts]
+    words = [re.findall(r"[\w'’-]+|\W", text, re.ASCII) for text in texts]
+    steps = SequenceMatcher(None, *words, autojunk=False).get_opcodes()
+    both = [
+        [("".join(words[side][step[1 + 2 * side] : step[2 + 2 * side]]), step[0] != "equal") for step in steps]
+        for side in (0, 1)
+    ]
+    one, other = ({text.lower() for text, differs in runs if differs} for runs in both)
+    if len(one) == len(other) == 1 and "" not in one | other:
+        both[1] = [next((text, True) for text, differs in both[1] if differs)]
+    return both
 
 
 def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str]]:
