@@ -50,8 +50,9 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
             texts = _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
             return {
                 "href": f"{here}items.html#{urlencode(place, quote_via=quote)}",
-                "shares": [share for _, share in chosen],
-                "texts": compared([text for text, _ in chosen] or [text for _, text in texts]),
+                "shares": [share for *_, share in chosen],
+                "over": chosen[0][1] if chosen else "",
+                "texts": compared([text for text, *_ in chosen] or [text for _, text in texts]),
                 "language": run.spec.language,
             }
     return None
@@ -76,16 +77,17 @@ def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
     return both
 
 
-def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str]]:
-    """Each item that ``row`` is about as a text with its first option, and how likely the model chooses that; empty
-    where that is not known."""
+def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str, str]]:
+    """Each item that ``row`` is about as a text with its first option, what the other has in its place, and how likely
+    the model chooses the first; empty where that is not known."""
     lines, (mark, filler) = [], shown.blank
     for part, column in zip(shown.parts, shown.chosen, strict=False):
         item = _item(run, row, part)
         if item is None or not isinstance(item.get(filler), str):
             return []
-        context, one, _ = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
-        lines.append((f"{context} {one}", f"{row[column].iloc[0]:.0%}"))
+        context, one, two = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
+        other = "".join(words for words, _ in compared([one, two])[1])
+        lines.append((f"{context} {one}", other, f"{row[column].iloc[0]:.0%}"))
     return lines
 
 
