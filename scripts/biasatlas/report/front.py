@@ -101,7 +101,9 @@ def front(views: Views, here: str) -> dict[str, Any]:
         | {"cells": [cells[place] for cells in table]}
         | {
             "open": [
-                each.topic for each, cells in zip(questions, table, strict=True) if cells[place]["state"] == "undecided"
+                f"{each.topic} ({each.source})"
+                for each, cells in zip(questions, table, strict=True)
+                if cells[place]["state"] == "undecided"
             ]
         }
         for place, model in enumerate(models)
