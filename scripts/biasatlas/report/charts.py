@@ -53,8 +53,10 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], model_styles: 
         "type": "quantitative",
         "scale": {"zero": False, "nice": True},
         "axis": {"labelOverlap": "greedy", "labelSeparation": 8, "tickCount": 10 if together else 4},
-        "title": visible(f"{column.headline.metric.replace('_', ' ')}{f' ({metric.unit})' if metric.unit else ''}")
-        + "; hollow: untestable" * any(row["hollow"] for row in rows),
+        "title": [
+            visible(f"{column.headline.metric.replace('_', ' ')}{f' ({metric.unit})' if metric.unit else ''}"),
+            *["hollow: untestable"] * any(row["hollow"] for row in rows),
+        ],
     }
     y = _y(models, parts, label, together)
     styles = _styles(models, {ids[model]: look for model, look in model_styles.items()}, label, together)
