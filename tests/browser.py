@@ -49,6 +49,7 @@ class Visitor:
             chart.locator("svg").first.wait_for()
         for width in (390, 1280):
             self.page.set_viewport_size({"width": width, "height": 900})
+            self.page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
             for scheme in ("dark", "light"):
                 self.page.emulate_media(color_scheme=scheme)
                 check(f"{width} {scheme}")

@@ -9,6 +9,7 @@
   async function draw(element) {
     const said = element.ariaLabel;
     widths.set(element, element.clientWidth);
+    element.tabIndex = 0; // what was drawn for another width may be scrolled until the new one is there
     const spec = await atlas.unpack(await atlas.load(element.dataset.chart));
     const wide = spec.layer ? { width: element.clientWidth, autosize: { type: "fit-x", contains: "padding" } } : {};
     // A phone has room for one name in a row; a wide page for many panels, beside the names of the models.
