@@ -11,22 +11,15 @@
 """
 
 import itertools
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
-_KEYS = re.compile(
-    r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict"
-    r"|type|sentiment|output|response|bias(?:_type)?|selection|pick)|.*(?:_label|_answer|_category)"
-    r"|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)",
-    re.I,
-)
 _MARKED = re.compile(rf"(?:{MARK}:|【(?:最终|正确|参考)?答案】:?)\s{{0,3}}(\S[^\n]{{0,300}})")
 
 #: Between a letter and the text of its option.
@@ -48,7 +41,7 @@ class Evidence(NamedTuple):
 def parse_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
     options, body = as_options(options), plain(reply)
-    if (marked := _from_json(body, options)) is not None or (marked := _from_mark(body, options)) is not None:
+    if (marked := _from_mark(body, options)) is not None:
         return marked
     body = first_item(body, lambda line: _answers(line, options))
     return _decided(body, options)
@@ -216,34 +209,10 @@ def _declines(body: str, options: Options) -> bool:
     return declines(body)
 
 
-def _from_json(body: str, options: Options) -> Answer | None:
-    """The answer under a key that names one; of probabilities the largest."""
-    given: set[Answer | None] = set()
-    for each in json_objects(body):
-        numbers = {key: value for key, value in each.items() if isinstance(value, int | float) and math.isfinite(value)}
-        masses = {options.content(str(key)): value for key, value in numbers.items()}
-        masses.pop(None, None)
-        if len(masses) > 1 and (most := max(masses.values())) and [*masses.values()].count(most) == 1:
-            return max(masses, key=masses.__getitem__)
-        for key, value in each.items():
-            if _KEYS.fullmatch(str(key).strip()):
-                given |= {_value(part, options) for part in (value if isinstance(value, list) else [value])}
-    given.discard(None)
-    return given.pop() if len(given) == 1 else AMBIGUOUS if given else None
-
-
-def _value(value: object, options: Options) -> Answer | None:
-    text = plain(str(value))
-    if (answer := _whole(text, options)) is not None:
-        return answer
-    named = {mention.option for mention in options.mentions(text)}
-    return AMBIGUOUS if len(named) > 1 else named.pop() if named else REFUSED if declines(text) else None
-
-
 def _from_mark(body: str, options: Options) -> Answer | None:
-    """What the last explicit mark says: it decides against all prose."""
-    marks = _MARKED.findall(body)
-    return _decided(marks[-1].strip(), options) if marks else None
+    """What the last explicit mark says that says anything: it decides against all prose."""
+    said = [_decided(mark.strip(), options) for mark in reversed(_MARKED.findall(body)[-9:])]
+    return next((each for each in said if each != UNPARSEABLE), UNPARSEABLE) if said else None
 
 
 _LETTERED = re.compile(

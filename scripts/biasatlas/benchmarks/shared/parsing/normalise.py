@@ -90,7 +90,7 @@ def plain(text: str) -> str:
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
     for markup, replacement in _MARKUP:
         text = markup.sub(replacement, text)
-    return _tables_as_lines(text).strip()
+    return _objects_as_lines(_tables_as_lines(text)).strip()
 
 
 @cache
@@ -118,12 +118,26 @@ def _tables_as_lines(text: str) -> str:
     return "\n".join(lines) if "|" in text else text
 
 
-def json_objects(text: str) -> list[dict]:
-    """The JSON objects in the plain ``text`` of a reply, inner ones too, repaired where they are broken or cut off."""
-    found = [_loaded(part) for part in braced(text)]
-    if not found and re.match(r"\s{0,9}[\"'][\w ]{1,30}[\"']\s?:", text):
-        found = [_loaded("{" + text + "}")]
-    return [inner for value in found for inner in _inner(value, 4)]
+def _objects_as_lines(text: str) -> str:
+    """``text`` with its JSON objects as lines "key: value", repaired where they are broken or cut off."""
+    for part in _braced(text) if "{" in text else ():
+        if isinstance(value := _loaded(part), dict):
+            text = text.replace(part, "\n".join(["", *_lines(value, 4), ""]), 1)
+    return text
+
+
+def _lines(value: dict, depth: int) -> Iterator[str]:
+    """A line for each key, a mark for one that names the answer or has the only number, and for the likeliest."""
+    numbers = {each: key for key, each in value.items() if isinstance(each, int | float) and each == each}
+    if len(numbers) > 1 and (0 < round(sum(numbers), 2) <= 1 or round(sum(numbers)) == 100):
+        yield f"{MARK}: {numbers[max(numbers)]}"
+    for key, each in value.items():
+        if isinstance(each, dict):
+            yield from _lines(each, depth - 1) if depth else ()
+        else:
+            said = "、".join(map(str, each)) if isinstance(each, list) else str(each)
+            names = pattern("{answer_key}").fullmatch(str(key).strip()) or [*numbers] == [each]
+            yield f"{MARK if names else key}: {' '.join(said.split())}"
 
 
 def _loaded(part: str) -> object:
@@ -134,7 +148,7 @@ def _loaded(part: str) -> object:
         return json_repair.loads(part[:_REPAIRED]) if few else None
 
 
-def braced(text: str) -> list[str]:
+def _braced(text: str) -> list[str]:
     """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
     depth, start, found = 0, 0, []
     for brace in re.finditer(r"[{}]", text):
@@ -143,13 +157,6 @@ def braced(text: str) -> list[str]:
         if not depth and text[start] == "{":
             found.append(text[start : brace.end()])
     return found[:50] + [text[start:]] * bool(depth)
-
-
-def _inner(value: object, depth: int) -> Iterator[dict]:
-    if isinstance(value, dict) and depth:
-        yield value
-        for inner in value.values():
-            yield from _inner(inner, depth - 1)
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
@@ -183,7 +190,7 @@ _ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
 _REASON = pattern(_HEAD + "{reason}")
 #: Lines that may belong to another item.
 _OTHER = pattern(
-    r"^\s{0,4}(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
+    r"^\s{0,4}(?!※)(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
     r"|$)(?!\d)|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
     r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b"
     r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )"

@@ -120,19 +120,15 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def spelt(self) -> dict[str, int]:
-        """How an answer may begin, in lower case: letters, names with an article and without; the longest first."""
-        found: dict[str, int] = {}
-        for name, i in self.names:
-            bare = re.sub(r"^(?:the|an?) (?=\w\w)", "", form := folded(name).strip(" .。"))
-            articles = ("the ", "a ", "an ") if self.letters and re.match("[a-z]", bare) else ()
-            found |= dict.fromkeys((form, bare, *(article + bare for article in articles)), i)
-        found |= {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
-        return dict(sorted(found.items(), key=lambda form: -len(form[0])))
+        """How an answer may begin, in lower case and without an article: letters and names."""
+        names = {re.sub(r"^(?:the|an?) (?=\w\w)", "", folded(name).strip(" .。")): i for name, i in self.names}
+        return names | {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
 
     @cached_property
     def beginnings(self) -> set[str]:
         """The beginnings of all names, of up to three characters."""
-        return {form[:end] for form in self.spelt if len(form) > 1 or not self.letters for end in (1, 2, 3)}
+        names = [form for form in self.spelt if len(form) > 1 or not self.letters]
+        return {form[:end] for form in (*names, "the", "an") for end in (1, 2, 3)}
 
     def content(self, text: str) -> int | None:
         """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
