@@ -59,17 +59,11 @@ _JOINED = pattern(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是
 _CLOSED = pattern(
     r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|from\b|因|由于|理由|这|该|,)"
 )
-#: Between a cue and an option that it does not announce.
-_CLAUSE = pattern(
-    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the"
-    r"|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
-)
-
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
     mentions = _apart(body, options)
-    said = corrects = corrected = False
+    said = corrects = False
     for start, sentence in sentences(body):
         end = start + len(sentence)
         here = [
@@ -83,13 +77,13 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
             continue
         option, kind = _foremost(sentence, alive)
         no = pattern("{declines}").search(sentence) if kind == "announced" else None
-        if no and not pattern("{contrast}|{conclude}").search(sentence[no.end() :]):
+        if no and not pattern("{contrast}|{conclude}").search(sentence, no.end()):
             kind = "mention"
-        if kind == "mention" and (again or (corrects and not corrected)):
+        if kind == "mention" and again:
             kind = "announced"
         concludes = MARK in before or bool(pattern("{conclude}").search(before))
         yield Evidence(option, kind, concludes, corrects, lettered)
-        said, corrected = True, corrects
+        said = True
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
@@ -114,9 +108,7 @@ def _standing(sentence: str, mentions: Sequence[Mention], letters: bool) -> list
         kind, start = _kind(sentence, since, mention, letters), mention.start
         if kind != "not":
             alive.append((mention, kind))
-        while kind == "not" and alive and alive[-1][1] in ("mention", "head"):
-            if not _JOINED.fullmatch(sentence[alive[-1][0].end : start]):
-                break
+        while kind == "not" and alive and _JOINED.fullmatch(sentence[alive[-1][0].end : start]):
             start = alive.pop()[0].start
         since = mention.end
     return alive
@@ -127,8 +119,6 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
     before, after = sentence[since : mention.start][-60:], sentence[mention.end :][:60]
     leads = not since and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
     unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
-    if unknown and leads:
-        return "head"
     about = (mention.lettered or not letters) and not unknown  # else it may be a person who does not
     if about and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after):
         return "not"
@@ -140,12 +130,8 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
         return "better"
     if leads and (sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
-    cue = pattern(rf"(?s:.*)(?P<cue>{{cue}}{'' if letters else '|{topic}'})(?P<gap>[^\n]{{0,40}})").fullmatch(before)
-    if not cue or _CLAUSE.search(cue["gap"]):
-        return "mention"
-    if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
-        return "not"
-    return "mention" if pattern(r"{supposed}[^,]{0,40}$").search(before) else "announced"
+    cue = pattern(rf"(?s:.*)(?:{{cue}}{'' if letters else '|{topic}'})(?:(?!{{clause}})[^\n]){{0,40}}").fullmatch(before)
+    return "announced" if cue and not pattern(r"{supposed}[^,]{0,40}$").search(before) else "mention"
 
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
@@ -165,7 +151,7 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
         for (a, first), (b, second) in itertools.pairwise(alive)
     )
     chosen = [mention.option for mention, kind in alive if kind == best]
-    if best == "mention" or (best != "better" and (joined or even.search(sentence))):
+    if best != "better" and (joined or even.search(sentence)):
         return None, best
     return chosen[0] if best == "head" or len(set(chosen)) == 1 else None, best
 
@@ -178,16 +164,12 @@ def _decided(body: str, options: Options) -> Answer:
     if any(each.option == -1 for each in said):
         return AMBIGUOUS
     strong = _lettered([each for each in said if each.kind != "mention"])
-    if [each.option for each in strong if each.kind == "head"][:2] == [0, 1]:  # the options, restated
-        strong = [each for each in strong if each.kind != "head"] or strong
     if strong:
         last, given = strong[-1], {each.option for each in strong} - {None}
         surer = any(each.kind in ("whole", "announced") and each.option not in (None, last.option) for each in strong)
         ends = last.corrects or len(given) == 1 or (not surer and (last.concludes or last.kind == "whole"))
         if last.option is not None and ends:
             return last.option
-        if len(given) == 1 and not last.concludes and strong[0].option is not None:
-            return strong[0].option
         return REFUSED if not given and _declines(body, options) else AMBIGUOUS
     if _declines(body, options):
         return REFUSED

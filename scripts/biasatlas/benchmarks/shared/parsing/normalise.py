@@ -1,6 +1,7 @@
 """A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -128,8 +129,8 @@ def _objects_as_lines(text: str) -> str:
 
 def _lines(value: dict, depth: int) -> Iterator[str]:
     """A line for each key, a mark for one that names the answer or has the only number, and for the likeliest."""
-    numbers = {each: key for key, each in value.items() if isinstance(each, int | float) and each == each}
-    if len(numbers) > 1 and (0 < round(sum(numbers), 2) <= 1 or round(sum(numbers)) == 100):
+    numbers = {each: key for key, each in value.items() if isinstance(each, int | float) and math.isfinite(each)}
+    if len(numbers) > 1 and (0 < sum(numbers) < 1.005 or 99.5 < sum(numbers) < 100.5):
         yield f"{MARK}: {numbers[max(numbers)]}"
     for key, each in value.items():
         if isinstance(each, dict):
