@@ -19,7 +19,6 @@ MARK = "※answer"
 _THOUGHT = r"think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|思考"
 _OPEN = re.compile(rf"<(?:{_THOUGHT})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷", re.I)
 _CLOSE = re.compile(rf"</(?:{_THOUGHT})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷", re.I)
-_THINKING = re.compile(rf"(?:{_OPEN.pattern})(?s:.*?)(?:{_CLOSE.pattern}|\Z)", re.I)
 _FINAL_CHANNEL = re.compile(r"<\|channel\|>final(?:<\|message\|>)?|assistantfinal")
 _OTHER_CHANNEL = re.compile(r"\s{0,9}(?:<\|start\|>assistant)?(?:<\|channel\|>|(?:analysis|commentary)(?![\s:：]))")
 _TURN_ENDS = re.compile(
@@ -55,27 +54,23 @@ _REPAIRED = 2_000
 def answer_part(text: str) -> str:
     """The part of a reply that is addressed to whoever asked: nothing while a model is still thinking.
 
-    Thinking goes up to its closing mark, also where its opening mark stands in the prompt; thinking that was cut
-    off leaves no answer. Of Harmony's channels the final one counts, and of turns the model's own.
+    Of turns, the model's own; of a text beyond a million characters, its two ends.
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
-    if finals := list(_FINAL_CHANNEL.finditer(text)):
-        text = text[finals[-1].end() :]
-    elif _OTHER_CHANNEL.match(text):
-        return ""
-    text = _TURN_BEGINS.sub("", _CLOSE.split(_THINKING.sub("", text))[-1], count=1)
-    return _TURN_ENDS.split(text, maxsplit=1)[0]
+    said = _OPEN.split(split_thinking(text)[1], maxsplit=1)[0]
+    return _TURN_ENDS.split(_TURN_BEGINS.sub("", said, count=1), maxsplit=1)[0]
 
 
 def split_thinking(text: str) -> tuple[str, str]:
     """What a model that thinks has thought, and what it says then: nothing where its thinking has no end.
 
-    An opening mark may stand in the prompt. What says nothing of thinking is all answer.
+    Thinking goes up to its last closing mark, also where its opening mark stands in the prompt; of Harmony's channels
+    the final one is said. What says nothing of thinking is all answer.
     """
-    if end := _FINAL_CHANNEL.search(text) or next(iter([*_CLOSE.finditer(text)][-1:]), None):
-        return _OPEN.sub("", _CLOSE.sub("", text[: end.start()])).strip(), text[end.end() :]
-    opening = _OPEN.match(text.lstrip())
+    if ends := [*_FINAL_CHANNEL.finditer(text)] or [*_CLOSE.finditer(text)]:
+        return _OPEN.sub("", _CLOSE.sub("", text[: ends[-1].start()])).strip(), text[ends[-1].end() :]
+    opening = _OPEN.match(text.lstrip()) or _OTHER_CHANNEL.match(text.lstrip())
     return (text.lstrip()[opening.end() :].strip(), "") if opening else ("", text)
 
 
