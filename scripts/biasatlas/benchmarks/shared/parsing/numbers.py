@@ -108,34 +108,19 @@ def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     chosen = [each for each in found if each.rank == best]
     if best == 0 and len(chosen) > 2:  # objects that a base model goes on with
         chosen = chosen[:1]
-    last = chosen[-1]
-    if (answer := _changed(text, last, [each for each in found if each.start > last.start])) is not None:
-        return answer
-    if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
-        between = text[chosen[-2].start : last.start] if len(chosen) > 1 and not last.several else ""
-        line = text[max(0, last.start - 60) : last.start].rpartition("\n")[2]
-        concludes = best == 1 and pattern("{conclude}").search(line)
-        if between and (concludes or pattern("{contrast}|{correct}").search(between)):
-            return last.value
-        return REFUSED if best > 2 and declines(body) else AMBIGUOUS
-    if best == 5 and declines(body):
+    last, final = chosen[-1], found[-1]
+    behind, before = text[last.start : final.start], text[chosen[-2].start : last.start] if len(chosen) > 1 else ""
+    if pattern("{correct}").search(behind) and not pattern("{supposed}").search(behind):
+        return final.value
+    if best > 3 and declines(body):
         return REFUSED
-    if best > 2 and not finished(body):  # the score of a part, for all that is known
-        return UNPARSEABLE
-    return last.value
-
-
-def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Silence | None:
-    """What numbers behind the ``former`` one make of it: they correct it, or stand beside it."""
-    if not later:
-        return None
-    last, between = later[-1], text[former.start : later[-1].start]
-    if pattern("{correct}").search(between) and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
-        return last.value
-    sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
-    beside = [each for each in later if each.value != former.value and each.start < former.start + len(sentence)]
-    tied = beside and former.rank > 1 and pattern("{even}").search(text[former.start : beside[-1].start + 30])
-    return AMBIGUOUS if tied else None
+    if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
+        turns = pattern("{contrast}|{correct}|{conclude}").search(before.replace(MARK, ""))
+        return last.value if turns and not last.several else AMBIGUOUS
+    sentence = re.split(r"[。!?\n]", text[last.start :], maxsplit=1)[0]
+    if best > 1 and final.value != last.value and pattern("{even}").search(sentence):
+        return AMBIGUOUS
+    return last.value if best <= 2 or finished(body) else UNPARSEABLE  # else the score of a part, for all that is known
 
 
 def _stated(text: str, high: Decimal) -> list[_Stated]:
