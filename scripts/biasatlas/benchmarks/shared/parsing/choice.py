@@ -1,13 +1,12 @@
 """One of several options: by letter, by name or by what it says. The first of these that says anything decides:
 
-1. the key of a JSON object that names an answer (``_from_json``);
-2. the last explicit mark, such as a box (``_from_mark``);
-3. all of the reply, where that is an option and no more (``_whole``);
-4. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
+1. the last explicit mark, such as a box or the key of an object (``_from_mark``);
+2. all of the reply, where that is an option and no more (``_whole``);
+3. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
    (``_standing``), and none of several that it joins (``_foremost``);
-5. of sentences (``_decided``) a letter with another option's text makes the reply ambiguous; else what they all give
+4. of sentences (``_decided``) a letter with another option's text makes the reply ambiguous; else what they all give
    counts, or of several options the last, if it corrects or concludes;
-6. that the reply declines; then the one option that it mentions at all.
+5. that the reply declines; then the one option that it mentions at all.
 """
 
 import itertools
@@ -59,6 +58,7 @@ _JOINED = pattern(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是
 _CLOSED = pattern(
     r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|from\b|因|由于|理由|这|该|,)"
 )
+
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
@@ -130,8 +130,9 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
         return "better"
     if leads and (sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
-    cue = pattern(rf"(?s:.*)(?:{{cue}}{'' if letters else '|{topic}'})(?:(?!{{clause}})[^\n]){{0,40}}").fullmatch(before)
-    return "announced" if cue and not pattern(r"{supposed}[^,]{0,40}$").search(before) else "mention"
+    cue = "{cue}" if letters else "{cue}|{topic}"
+    announced = pattern(rf"(?s:.*)(?:{cue})(?:(?!{{clause}})[^\n]){{0,40}}").fullmatch(before)
+    return "announced" if announced and not pattern(r"{supposed}[^,]{0,40}$").search(before) else "mention"
 
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
@@ -198,8 +199,7 @@ def _from_mark(body: str, options: Options) -> Answer | None:
 
 
 _LETTERED = re.compile(
-    r"\W{0,4}(?:(?:option|answer|选项|答案|选)\s?:?\s?)?[(\[\"']{0,2}([A-Za-z])(?:[)\]\"'.:、,]|\s?[-—–]"
-    r"|\s(?=\())+\s{0,2}(.{1,400})",
+    r"\W{0,4}(?:(?:option|answer|选项?|答案)\s?:?\s?)?\W{0,2}([A-Z])(?:[)\]\"'.:、,]|\s?[-—–]|\s(?=\())+\s?(.{1,400})",
     re.I | re.S,
 )
 
@@ -219,6 +219,6 @@ def _whole(text: str, options: Options) -> Answer | None:
 def parse_opening(text: str, options: Options) -> Answer:
     """The option that the first sentence of an unfinished ``text`` gives, other than by mentioning it."""
     said = next(_evidence(plain(text), options), None)
-    if said is None or said.kind in ("mention", "mentions"):
+    if said is None or said.kind == "mention":
         return UNPARSEABLE
     return AMBIGUOUS if said.option is None else said.option

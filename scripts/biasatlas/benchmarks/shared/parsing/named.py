@@ -192,7 +192,8 @@ def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
 @cache
 def _strict(letters: str) -> regex.Pattern[str]:
     answer = rf"(?P<letter>[{letters}])\)\s{{0,9}}<?(?:\w{{0,40}}|(?:or|and)\W.*)"
-    text = rf"['\"‘“]*(?i:final answer:\s{{0,9}})?(?:{answer}|[<\[].{{0,40}}|choice\).{{0,4}}|(?i:(?P<no>\L<refusals>)))"
+    begun = rf"{answer}|[<\[].{{0,40}}|choice\).{{0,4}}|(?i:(?P<no>\L<refusals>))"
+    text = rf"['\"‘“]*(?i:final answer:\s{{0,9}})?(?:{begun})"
     return regex.compile(text, regex.S, refusals=words("opening_refusals"))
 
 
@@ -216,11 +217,12 @@ REPLIES: dict[str, Whole] = {
     "strict_choice": parse_strict_choice,
     "refusal": parse_refusal,
 }
-#: Parsers of choices by the name that a request gives.
-PARSERS: dict[str, Parser] = {
-    "letter": Choice(parse_choice, open_choice),
-    "label": Choice(parse_choice, open_choice),
-    "integer": Choice(parse_number, open_number),
-    "decimal": Choice(REPLIES["decimal"], partial(open_number, nearest=True)),
-    "strict_choice": Choice(parse_strict_choice, open_strict_choice),
+_OPENINGS: dict[str, Opening] = {
+    "letter": open_choice,
+    "label": open_choice,
+    "integer": open_number,
+    "decimal": partial(open_number, nearest=True),
+    "strict_choice": open_strict_choice,
 }
+#: Parsers of choices by the name that a request gives.
+PARSERS: dict[str, Parser] = {name: Choice(REPLIES[name], opening) for name, opening in _OPENINGS.items()}

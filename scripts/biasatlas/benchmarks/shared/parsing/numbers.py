@@ -73,12 +73,6 @@ def parse_number(text: str, options: Options | Sequence[str], nearest: bool = Fa
     return found if isinstance(found, str) else place(found, values, nearest)
 
 
-#: A line that is a score.
-_LINE = pattern(
-    r"\W{0,4}(?:(?:the |my |an? |final |answer |overall ){0,3}{score}\s?(?:[:=]|is|为|是)?)?\s{0,3}"
-    + _DIGITS
-    + r"\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{0,3}分?(?:\W{0,4}|\s?[(,.。;:-].{0,200})"
-)
 #: Before a score of the whole, and before one at all.
 _TOTAL = pattern(r"{total}[^\n。!?\d]{0,24}$")
 _ANNOUNCED = pattern(r"{announce}[^\n。!?;\d]{0,16}$")
@@ -91,15 +85,14 @@ def _blanked(body: str) -> str:
         return " " * len(match[0])
 
     text = _SUM.sub(lambda match: " " * (len(match[0]) - 1) + "=", body)
-    text = re.sub(r"\"[^\"\n]{12,400}\"", blank, text)
-    if len(_ENUMERATED.findall(text)) > 1 or (_NUMBER.search(text[8:]) and re.match(r"\W{0,4}[1一]\s?[.、)]", text)):
+    if len(_ENUMERATED.findall(text)) > 1:
         text = _ENUMERATED.sub(blank, text)
     return pattern("{noise}").sub(blank, text)
 
 
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
-    body = first_item(body, lambda line: bool(_LINE.fullmatch(line)))
+    body = first_item(body, lambda line: any(each.rank <= 2 for each in _stated(line, high)))
     body = re.sub(r"\d{7,}", "#", body)  # what is on no scale takes long to search
     text = _blanked(body)
     if not (found := _stated(text, high)):

@@ -49,8 +49,7 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=65536)
 def squash(text: str) -> str:
     """``text`` for comparison: no case, script, punctuation, spaces, articles; 其它 as 其他, 和, 与 and / as one."""
-    text = simplified(unicodedata.normalize("NFKC", text).casefold()).replace("其它", "其他").replace("’", "'")
-    text = re.sub(r"(?<=[\u3400-\u9fff])\s{0,2}(?:和|与|及|以及|、|/|&)\s{0,2}(?=[\u3400-\u9fff])", "和", text)
+    text = re.sub(r"(?<=[\u3400-\u9fff])\s{0,2}(?:和|与|及|以及|、|/|&)\s{0,2}(?=[\u3400-\u9fff])", "和", folded(text))
     text = re.sub(r"\s{0,2}(?:/|&)\s{0,2}", " and ", text)
     text = re.sub(r"[^\w'+#.%<>=\-]|(?<!\w)[.'\-]|[.'\-](?!\w)|_", " ", text)
     text = re.sub(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])", "", text)
