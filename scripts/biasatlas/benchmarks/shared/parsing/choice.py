@@ -119,6 +119,8 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
     before, after = sentence[since : mention.start][-60:], sentence[mention.end :][:60]
     leads = not since and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
     unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
+    if unknown and leads:
+        return "head"
     about = (mention.lettered or not letters) and not unknown  # else it may be a person who does not
     if about and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after):
         return "not"

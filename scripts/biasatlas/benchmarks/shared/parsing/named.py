@@ -78,7 +78,7 @@ def _touches(text: str, options: Options) -> bool:
 
 
 #: Around the words of a text so far, and the end of a word of letters.
-_OUTSIDE, _END = r"(?:[^\w-]|-(?!\d)|_(?=[\W_]))*", r"(?<![a-z0-9'](?=[a-z0-9']))"
+_OUTSIDE, _END = r"(?:[^\w-]|-(?!\d))*", r"(?<![a-z0-9'](?=[a-z0-9']))"
 _LEADS = rf"(?:{_OUTSIDE}\L<leads>{_END})"
 _LISTS = {"leads": words("opening_leads"), "refusals": words("opening_refusals")}
 #: Before an answer: thinking, which has no end, or leads; a refusal behind them is one.
@@ -90,11 +90,11 @@ def _closed(answer: regex.Pattern[str], body: str) -> regex.Match[str] | Silence
 
     A pattern of open texts matches in part what may become one of them.
     """
-    if before := _BEFORE.fullmatch(body, partial=True):
-        return REFUSED if before["no"] else None
-    starts = [0, *_BEFORE.match(body).ends("lead")]
+    starts = [0, *(before.ends("lead") if (before := _BEFORE.match(body)) else ())]
     if any(answer.fullmatch(body, start, partial=True) for start in starts):
         return None
+    if begun := _BEFORE.fullmatch(body, partial=True):
+        return REFUSED if begun["no"] else None
     return next(filter(None, (answer.match(body, start) for start in starts)), UNPARSEABLE)
 
 
@@ -118,14 +118,16 @@ def _choices(options: Options) -> regex.Pattern[str]:
 def open_choice(text: str, options: Options) -> Answer | None:
     """The option that a text so far begins with; of several that it joins, none."""
     begun = _closed(_choices(options), body := folded(text))
-    if begun is None or isinstance(begun, str):
+    if not isinstance(begun, regex.Match):
         return begun
     named, rest = begun.captures("form"), body[begun.ends("form")[-1] :]
     shown = options.letters and len(named[0]) == 1 < len(named[-1])  # "B. The grandson was not ..." is a letter
     given = {options.spelt[form] for form in (named[:1] if shown and not re.match(r"\s?[^\w\s]|\n", rest) else named)}
     if len(given) > 1:
         return AMBIGUOUS
-    if options.letters and len(named[-1]) == 1 and not regex.match(_BETWEEN, rest)[0].strip():
+    if regex.match(_BETWEEN, rest)[0].strip():
+        return given.pop()
+    if options.letters and len(named[-1]) == 1:
         return parse_opening(text, options)
     return UNPARSEABLE if re.match(r"[\u3400-\u9fff](?<![类这的吧中是])", rest) else given.pop()
 
@@ -140,7 +142,7 @@ _UNFINISHED = (
 @cache
 def _numbers(highest: int) -> regex.Pattern[str]:
     number = rf"(?P<number>\L<forms>(?:\.\d+)?(?!\d)){_UNFINISHED}"
-    text = rf"{_OUTSIDE}(?:1[.)、] {{0,3}}{_LEADS}+{_OUTSIDE})?{number}"
+    text = rf"{_OUTSIDE}(?:1[.)、] {{0,3}}{_LEADS}+{_OUTSIDE})?+{number}"
     return regex.compile(text, leads=_LISTS["leads"], forms=[*map(str, range(highest + 1))])
 
 
@@ -192,18 +194,18 @@ def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
 @cache
 def _strict(letters: str) -> regex.Pattern[str]:
     answer = rf"(?P<letter>[{letters}])\)\s{{0,9}}<?(?:\w{{0,40}}|(?:or|and)\W.*)"
-    begun = rf"{answer}|[<\[].{{0,40}}|choice\).{{0,4}}|(?i:(?P<no>\L<refusals>))"
-    text = rf"['\"‘“]*(?i:final answer:\s{{0,9}})?(?:{begun})"
-    return regex.compile(text, regex.S, refusals=words("opening_refusals"))
+    no = f"(?P<no>(?i:{'|'.join(words('opening_refusals'))}))"
+    text = rf"\s*['\"‘“]*(?i:final answer:\s{{0,9}})?(?:{answer}|[<\[].{{0,40}}|choice\).{{0,4}}|{no})"
+    return regex.compile(text, regex.S)
 
 
 def open_strict_choice(text: str, options: Options) -> Answer | None:
     """The beginning of a reply in DBB's format: decided once a word that joins no other follows the bracket."""
     letters = "".join(options.labels).lower()
-    begun = _closed(_strict(letters), text.lstrip())
-    if isinstance(begun, regex.Match):
-        return letters.index(begun["letter"]) if begun["letter"] else UNPARSEABLE
-    return begun
+    if so_far := _strict(letters).fullmatch(text, partial=True):
+        return REFUSED if so_far["no"] else None
+    begun = _strict(letters).match(text)
+    return letters.index(begun["letter"]) if begun and begun["letter"] else UNPARSEABLE
 
 
 #: Parsers of whole replies by name.

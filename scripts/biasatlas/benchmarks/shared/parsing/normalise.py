@@ -32,11 +32,9 @@ _TAG = r"answer|final|final_answer|output|score|rating|grade|result|label|choice
 _MARKUP = (
     (re.compile(r"~~[^~\n]{0,200}~~"), ""),
     (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s?\{([^{}\n]{0,200})\}"), r"\1"),
-    (re.compile(r"[=]\s{0,3}\\boxed\s?\{([^{}\n]{0,200})\}"), r"= \1"),
     (re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}"), "\n※answer: \\1\n"),
     (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻|→"), ">"),
-    (re.compile(r"\\[()\[\]]|\$"), ""),
-    (re.compile(r"\\[ ,;:!]"), " "),
+    (re.compile(r"\\[()\[\] ,;:!]|\$"), " "),
     (
         re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)|\[\[([^\[\]\n]{{1,40}})\]\]", re.I),
         "\n※answer: \\1\\2\n",

@@ -103,7 +103,7 @@ class Options(tuple[Option, ...]):
                 if sum(half in each for each in self.labels) == 1:
                     owners.setdefault(squash(half), {i})
                     shown.setdefault(squash(half), half)
-        unique = [(shown[form], *them) for form, them in owners.items() if len(them) == 1]
+        unique = [(shown[form], min(them)) for form, them in owners.items() if len(them) == 1]
         return sorted(unique, key=lambda name: -len(name[0]))
 
     def _forms(self, option: Option) -> Iterator[str]:

@@ -109,6 +109,6 @@ def _told(body: str, options: Options) -> Order | None:
     for text in (*(sentence for _, sentence in sentences(body)), body):
         mentions = _mentions(text, options)
         order = tuple(dict.fromkeys(mention.option for mention in mentions))
-        if len(order) == len(options) and _TELLS.search(text) and (len(mentions) == len(order) or len(text) < 160):
+        if len(order) == len(options) and _TELLS.search(text):
             return None if _TIED.search(text) else order[::-1] if _UPWARDS.search(text[: mentions[1].start]) else order
     return None
