@@ -85,7 +85,7 @@ def _blanked(body: str) -> str:
         return " " * len(match[0])
 
     text = _SUM.sub(lambda match: " " * (len(match[0]) - 1) + "=", body)
-    if len(_ENUMERATED.findall(text)) > 1:
+    if len(_ENUMERATED.findall(text)) > 1 or (_NUMBER.search(text[8:]) and re.match(r"\W{0,4}[1一]\s?[.、)]", text)):
         text = _ENUMERATED.sub(blank, text)
     return pattern("{noise}").sub(blank, text)
 
