@@ -274,6 +274,33 @@ def test_a_model_that_only_thinks_stops_the_job_after_its_first_replies(tmp_path
     assert metadata["warnings"] == ["of 30 answers 28 are thinking alone: it took all tokens"]
 
 
+def test_a_service_that_declines_everything_stops_the_job_after_its_first_questions(tmp_path):
+    """Of questions that are asked several times each counts once: one prompt's filter is no sign of another's."""
+    prompts = [f"FILTER {index}" if index % 2 else f"REFUSE {index}" for index in range(200)]
+    with Server() as server:
+        told = r"declines all of the first 50 questions \(25 x (refused|filtered), finish.*`max_failed_share: 1`"
+        for calls in (54, 108):  # a second run finds nothing else in the store, and pays for as many
+            with pytest.raises(UserError, match=told):
+                ask(server, requests_for(prompts), tmp_path / "store", concurrency=4)
+            assert server.calls["/chat/completions"] <= calls
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store", max_failed_share=1)
+    assert set(frame["status"]) == {"filtered", "refused"} and len(frame) == 200
+
+
+@pytest.mark.parametrize("answered", ["before", "in an earlier run", "not yet, of one question"])
+def test_a_filter_that_lets_something_pass_ends_no_job(tmp_path, answered):
+    prompts, repeats = [f"FILTER {index}" for index in range(60)], 1
+    with Server() as server:
+        if answered == "before":
+            prompts = ["one", *prompts]
+        elif answered == "in an earlier run":
+            ask(server, requests_for(["one"]), tmp_path / "store")
+        else:
+            prompts, repeats = ["FILTER", "one"], 60
+        frame, _ = ask(server, requests_for(prompts, repeats=repeats), tmp_path / "store", concurrency=1)
+    assert frame["status"].value_counts()["filtered"] == 60
+
+
 @pytest.mark.parametrize("batched", [False, True])
 def test_thinking_is_asked_for_kept_and_never_read(tmp_path, batched):
     """With tokens of its own beside those of the answer, which a choice is sampled for."""
