@@ -105,7 +105,7 @@ def test_each_fault_is_got_over(tmp_path, kind):
         ("reset", "Error: "),
         ("truncated", "RemoteProtocolError: "),
         ("garbled", "BadReply: no answer: the reply: Invalid JSON"),
-        ("html", "BadReply: no answer: the reply: Invalid JSON"),
+        ("html", "BadReply: no answer: a web page, not JSON"),
         ("empty_choices", "BadReply: no answer: no choice"),
         ("wrong_type", "BadReply: no answer: a choice without a message that can be read"),
     ],
@@ -525,7 +525,7 @@ def test_a_budget_is_never_exceeded_and_what_was_paid_for_is_kept(tmp_path):
         ({"base_url": "http://no-such-host.invalid/v1"}, "cannot be reached"),
         ({"model": "lopback"}, r"unknown `model`.*It lists: loopback"),
         ({"key_env": "ATLAS_WRONG_KEY"}, "does not accept the key in ATLAS_WRONG_KEY"),
-        ({}, r"does not accept a call without a key \(`key_env` is empty\)"),
+        ({}, r"does not accept a call without a key: .*`key_env`"),
     ],
 )
 def test_an_entry_that_cannot_work_fails_before_any_call(tmp_path, monkeypatch, settings, message):
