@@ -234,7 +234,7 @@ class _Page(BaseHTTPRequestHandler):
     [
         ("/v1", 401, b'{"error": {"message": "Bad key"}}', r"does not accept the key in HKEY: Bad key\. Put one there"),
         ("/v1", 403, b"<html><h1>403 Forbidden</h1></html>", r"does not accept the key in HKEY: 403 Forbidden\. Put"),
-        ("", 404, b"404 page not found", r"404 page not found .*try `base_url: http://.*:\d+/v1`\.$"),
+        ("", 404, b"404 page not found", r"404 page not found\. Most .*try `base_url: http://.*:\d+/v1`\.$"),
         ("/v1", 404, b'{"detail": "Not Found"}', r"wrong `base_url`: .*Not Found.* Compare `base_url` with"),
         ("", 200, b"<!doctype html><p>Hi", r"\(no answer: a web page, not JSON\)\. .*try `base_url: http://.*/v1`\.$"),
         ("/v1", 200, b"hello", r"is no reply to a chat \(.*\)\. Compare `base_url` with"),

@@ -172,7 +172,7 @@ def text(table: pd.DataFrame) -> str:
     remarks = table.loc[table["remark"] != "", ["benchmark", "protocol", "task", "model", "remark"]]
     parts += ["\n".join(f"{' '.join(place)}: {remark}" for *place, remark in remarks.itertuples(index=False))]
     for cost in costs(table).itertuples():
-        time = f"{cost.minutes:.0f} minutes" if cost.minutes < 120 else f"{cost.minutes / 60:.0f} hours"
+        time = f"{np.ceil(cost.minutes):.0f} min" if cost.minutes < 120 else f"{cost.minutes / 60:.0f} hours"
         time = f", about {time} at its rates, or a second a call" if pd.notna(cost.minutes) else ""
         parts.append(f"{cost.model}: {cost.calls:.0f} calls, at most {cost.cost:.2f} {cost.currency}{time}")
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -124,7 +124,7 @@ class _Probe:
                 "`requests_per_minute`."
             )
         names = ", ".join(shown(name, self.entry) for name in sorted(self.names)[:20])
-        listed = f" It lists: {names}." if names else f" {self.look_at_url()}." if kind == "model" else ""
+        listed = f". It lists: {names}." if names else f". {self.look_at_url()}." if kind == "model" else ""
         # Nothing that the check asks is objectionable.
         message = fatal("account" if status == 403 and kind == "unanswerable" else kind, text, self.entry) or (
             f"{self.where} does not take the requests of this entry ({status} {text}): look at `model`, "
