@@ -77,7 +77,10 @@ rule check_model:
         "../scripts/check_model.py"
 
 
+FAILED = failures.unchecked(CONFIG, PATHS, file_exists) if targets.partial == failures.CHECK else {}
 CHECK = check_tree(find, jobs, f"{PATHS.construction}/costs.csv" if construct.raw() else "")
+for part in ("checked", "fetched"):
+    CHECK[part] = {model: path for model, path in CHECK[part].items() if model not in FAILED}
 
 
 rule check:
@@ -97,7 +100,7 @@ rule check:
             "",
             counted=CHECK,
             shipped=asked_with(find),
-            plan=plan(CONFIG),
+            plan=[row._replace(reason=row.reason or FAILED.get(row.model, "")) for row in plan(CONFIG)],
             rates=jobs.rates(),
             writer=construct.setting("writer"),
         ),

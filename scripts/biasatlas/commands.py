@@ -4,6 +4,7 @@ What a verb needs is imported in it: ``--help`` is there at once.
 """
 
 import csv
+import os
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -54,7 +55,7 @@ def run(configfile: str, options: list[str]) -> int:
     from biasatlas.workflow import run
 
     # What Snakemake would find a minute later. A model that was asked may be gone: its answers are kept.
-    if not any(option.startswith("--config") for option in options):
+    if not any(option.startswith(("--config", "--directory", "-d")) for option in options):
         _look_first(configfile, known=False)
     mark = options.index("--") if "--" in options else len(options)
     return run.run(_snakemake(configfile, options[:mark], cores="all"), options[mark + 1 :])
@@ -69,20 +70,26 @@ def check(configfile: str, options: list[str]) -> int:
         bias-atlas check my.yaml --cores 4
     """
     config = _look_first(configfile)
-    if status := _run_and_print(configfile, options, ["check"], ["check.txt"]):
-        return status
+    status, without = _run_and_print(configfile, options, ["check"], ["check.txt"]), ""
     # Tables and what asks endpoints take seconds to import: a slip above is told before.
     from biasatlas.files import read_csv
     from biasatlas.models.endpoint.spending import spent
+    from biasatlas.workflow import failures
     from biasatlas.workflow.check import budgets
     from biasatlas.workflow.paths import Paths
     from biasatlas.workflow.selection import in_rounds
 
     paths = Paths(config.results, config.data)
+    if status:
+        # What the others may cost is worth knowing all the same.
+        without = ", ".join(failures.unchecked(config, paths, os.path.exists))
+        os.environ[failures.LEVEL] = failures.CHECK
+        if not without or _run_and_print(configfile, options, ["check"], ["check.txt"]):
+            return status
     rounds = in_rounds(config)
     said, kept = budgets(read_csv(paths.check), config.models, lambda model: spent(Path(paths.stores, model)), rounds)
-    print(said)
-    return 0 if kept else 1
+    print(said + (f"\nwithout {without}: see the error above" if without else ""))
+    return status if kept else 1
 
 
 def _look_first(configfile: str, known: bool = True) -> "Config":
@@ -171,6 +178,11 @@ def replicate(paper: str | None, table: str, figure: str, options: list[str]) ->
         raise UserError("--table, --figure: of which paper? As in: replicate twbias --table 4.")
     configfile = str(ROOT / "config" / "papers.yaml")
     part = f"table-{table}" if table else f"figure-{figure}" if figure else "all"
+    if paper:
+        from biasatlas.report.replication import check_part, part_name, read_papers
+        from biasatlas.resources import Resources
+
+        check_part(read_papers(Resources.shipped("published/replication.yaml"), {paper}), part_name(part))
     text = Path(_results(configfile), "replication", f"{paper}.{part}.md" if paper else "report.md")
     status = call([*_snakemake(configfile, options, cores="all"), "--", str(text) if paper else "replicate"])
     if status == 0 and text.exists():  # a dry run makes none

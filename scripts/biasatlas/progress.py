@@ -8,6 +8,11 @@ from collections.abc import Iterator
 
 _log = logging.getLogger(__name__)
 
+#: Environment variable that is set where Snakemake's logger says on the terminal why a job failed: the job need not.
+TOLD = "BIASATLAS_ERRORS_ARE_TOLD"
+#: The last line of the log of a job that came to its end.
+ENDED = "done"
+
 #: Work that is done sooner says nothing.
 SECONDS = 10.0
 

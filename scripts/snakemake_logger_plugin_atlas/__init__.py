@@ -3,12 +3,15 @@ one for each kind of step that has several jobs, each failure once, and on a ter
 """
 
 import logging
+import os
 import sys
 import time
 from collections import Counter
 
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
+
+from biasatlas.progress import TOLD
 
 #: Rules whose every job has a line: they take long, cost money, or both.
 _ASKING = {
@@ -36,7 +39,9 @@ class LogHandler(LogHandlerBase):
     needs_rulegraph = False
 
     def __post_init__(self) -> None:
+        os.environ[TOLD] = "yes"  # jobs inherit it
         self._live = sys.stderr.isatty()
+        self._dry = bool(self.common_settings and self.common_settings.dryrun)
         self._wanted: Counter[str] = Counter()
         self._finished: Counter[str] = Counter()
         #: Jobs that run: what each is about, and when it began.
@@ -52,17 +57,21 @@ class LogHandler(LogHandlerBase):
 
     def _say(self, record: logging.LogRecord) -> None:
         event = getattr(record, "event", None)
-        if event == LogEvent.RUN_INFO:
-            for rule, n in record.stats.items():
-                self._wanted[_step(rule)] += n if rule != "total" else 0
-            self._print(f"{self._wanted.total()} steps")
-        elif event == LogEvent.JOB_INFO:
+        if event == LogEvent.RUN_INFO and not (self._dry and self._wanted):  # a dry run says it twice
+            for rule in record.stats.keys() - {"total"}:
+                self._wanted[_step(rule)] += record.stats[rule]
+            self._print(f"{self._wanted.total()} steps{' to do' if self._dry else ''}")
+            for step, n in sorted(self._wanted.items()) if self._dry else ():
+                self._print(f"{n:6} {step}")
+        elif event == LogEvent.JOB_INFO and not self._dry:
             about = " ".join(str(value) for value in (record.wildcards or {}).values())
             self._running[record.jobid] = (record.rule_name, about, time.monotonic())
         elif event == LogEvent.JOB_FINISHED:
             self._finish(record.job_id)
         elif event == LogEvent.JOB_ERROR:
             self._fail(record)
+        elif self._failed and record.getMessage().startswith("Exiting because a job"):  # each has said so
+            return
         elif event == LogEvent.ERROR:  # a target that no rule makes, a file that is missing; a job says its own
             if record.exception != "RuleException" and not self._failed:
                 self._print(record.getMessage())
@@ -80,12 +89,17 @@ class LogHandler(LogHandlerBase):
             self._print(f"{step}: all {self._finished[step]} done")
 
     def _fail(self, record: logging.LogRecord) -> None:
-        """The job has printed why; this says which it was and where its log is. Snakemake reports some jobs twice."""
+        """Say why, and where the log is. Snakemake reports some jobs twice."""
+        from biasatlas.workflow.failures import KILLED, reason
+
         if record.jobid in self._failed:
             return
         self._failed.add(record.jobid)
         rule, about, _ = self._running.pop(record.jobid, (record.rule_name, "", 0.0))
-        self._print(f"failed: {' '.join([rule, about]).strip()}; log: {', '.join(record.log)}")
+        why = next(filter(None, map(reason, record.log)), "")
+        if why == KILLED or not why:  # what a job says names its entry
+            why = ": ".join(filter(None, (f"{rule} {about}".strip(), why or "failed")))
+        self._print(f"error: {why} (log: {', '.join(record.log)})")
 
     def _print(self, line: str) -> None:
         print(f"{self._clear()}{line}", file=sys.stderr, flush=True)

@@ -1,13 +1,16 @@
 """What the check of an endpoint finds, and what it refuses before anything is measured."""
 
 import json
+import logging
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import transport
+from biasatlas.models.endpoint import capability_check, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.calls import Unsupported, call_of
 from biasatlas.models.endpoint.capability_check import check
@@ -206,6 +209,54 @@ def test_a_setting_that_a_service_lacks_is_left_out_where_its_entry_says_so():
     assert (without.deviation, ApiEntry(**glm).deviation) == ("asked without repetition_penalty", "")
     thinker = ApiEntry(**glm | {"dialect": "reasoning"}, without=["temperature", "top_p", "repetition_penalty"])
     assert set(call_of(row, thinker).body) == {"model", "messages", "max_completion_tokens"}
+
+
+class _Page(BaseHTTPRequestHandler):
+    """What stands at a wrong address, or refuses us: one status and body for everything."""
+
+    status, body = 200, b""
+
+    def do_GET(self):
+        self.rfile.read(int(self.headers["content-length"] or 0))
+        self.send_response(self.status)
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    do_POST = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "body", "said"),
+    [
+        ("/v1", 401, b'{"error": {"message": "Bad key"}}', r"does not accept the key in HKEY: Bad key\. Put one there"),
+        ("/v1", 403, b"<html><h1>403 Forbidden</h1></html>", r"does not accept the key in HKEY: 403 Forbidden\. Put"),
+        ("", 404, b"404 page not found", r"404 page not found\. Most .*try `base_url: http://.*:\d+/v1`\.$"),
+        ("/v1", 404, b'{"detail": "Not Found"}', r"wrong `base_url`: .*Not Found.* Compare `base_url` with"),
+        ("", 200, b"<!doctype html><p>Hi", r"\(no answer: a web page, not JSON\)\. .*try `base_url: http://.*/v1`\.$"),
+        ("/v1", 200, b"hello", r"is no reply to a chat \(.*\)\. Compare `base_url` with"),
+        ("/v1", 429, b'{"error": {"message": "Too fast"}}', r"asks for fewer calls .*429 Too fast.*`requests_per_min"),
+        ("s", 200, b"", r"cannot be reached \(.*\): it speaks no TLS; try http://127\.0\.0\.1:\d+/v1$"),
+    ],
+)
+def test_what_a_new_user_meets_is_one_sentence_with_a_remedy(monkeypatch, caplog, path, status, body, said):
+    monkeypatch.setenv("HKEY", "sk-0123456789abcdef")
+    monkeypatch.setattr(capability_check, "_PATIENCE_S", 1)
+    caplog.set_level(logging.INFO, "biasatlas.progress")
+    handler = type("Handler", (_Page,), {"status": status, "body": body})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http{path if path == 's' else ''}://127.0.0.1:{server.server_port}{'/v1' if path == 's' else path}"
+        with pytest.raises(UserError, match=said) as told:
+            check(ApiEntry(kind="api", base_url=url, model="m", key_env="HKEY"))
+        server.shutdown()
+    assert "\n" not in str(told.value)
+    # Where it waits, the terminal says so at once.
+    waits = [record.getMessage() for record in caplog.records if "asks for fewer calls" in record.getMessage()]
+    assert len(waits) == (status == 429)
 
 
 def test_a_slash_at_the_end_is_the_same_endpoint():

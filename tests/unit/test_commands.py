@@ -67,6 +67,10 @@ def test_scripts_are_those_that_rules_name():
         (["export-results", "none.yaml", "eee"], "none.yaml: no such file. Correct the path."),
         (["compare", "none", "none"], "none/tables: no tables there."),
         (["replicate", "--table", "4"], "--table, --figure: of which paper?"),
+        (
+            ["replicate", "twbias", "--table", "99"],
+            "Table 99: TWBias has no such table or figure. It has Table 1, Table 2,",
+        ),
         (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
         (
@@ -145,7 +149,7 @@ def test_a_run_says_first_what_it_skips_and_skips_that():
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("{kind: hf, source: ./nowhere, size_billion: 1, gpu: 0}", "models.m.source: './nowhere' is no folder in"),
+        ("{kind: hf, source: ./nowhere, size_billion: 1, gpu: 0}", f"tried {ROOT}/nowhere"),
         ("{kind: api, base_url: http://127.0.0.1:9/v1, model: x, key_env: NO_KEY, prices: free}", "NO_KEY"),
     ],
 )

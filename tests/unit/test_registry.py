@@ -92,8 +92,8 @@ BAD = [
     (
         "a category that is no name of a file",
         {"tasks": {"pair": replace(TASK, categories=("race/color",))}},
-        "tasks.pair.categories: 'race/color' names files: use letters, digits, '.', '_' and '-'; a description may name it, as "
-        "{'race/color': name}.",
+        "tasks.pair.categories: 'race/color' is part of the names of files: give it one of letters (a to z), digits, '.', '_' "
+        "and '-'; in a description, `categories: {race/color: name}`.",
     ),
     (
         "type of a column",

@@ -5,12 +5,15 @@ import logging
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from biasatlas.progress import TOLD
+from biasatlas.workflow.failures import KILLED
 from snakemake_logger_plugin_atlas import LogHandler
 
 
 @pytest.fixture
-def said(capsys):
+def said(capsys, monkeypatch):
     """Hand events over; the lines that they make."""
+    monkeypatch.setenv(TOLD, "")  # the logger sets it for the jobs of its process
     handler = LogHandler(None, None)
 
     def say(*events, **fields):
@@ -40,12 +43,23 @@ def test_a_kind_of_step_is_one_line_and_each_model_has_its_own(said):
     assert said(LogEvent.JOB_FINISHED, job_id=4) == []
 
 
-def test_a_failure_is_told_once_by_the_name_of_its_entry(said):
+@pytest.mark.parametrize(
+    ("log", "told"),
+    [
+        ("07:30:27 asked\n07:30:28 error: models.gpt-mini: no key\n", "models.gpt-mini: no key"),
+        ("07:30:27 asked\n", f"answer_requests gpt-mini bbq: {KILLED}"),
+        ("07:30:27 asked\n07:30:28 done\n", "answer_requests gpt-mini bbq: failed"),
+        (None, "answer_requests gpt-mini bbq: failed"),
+    ],
+)
+def test_a_failure_is_told_once_by_the_name_of_its_entry(said, tmp_path, log, told):
+    path = tmp_path / "a.log"
+    if log:
+        path.write_text(log)
     begin(said, 7, "answer_requests", model="gpt-mini", benchmark="bbq")
-    failed = {"jobid": 7, "rule_name": "answer_requests", "log": ["logs/a.log"]}
-    assert said(LogEvent.JOB_ERROR, LogEvent.JOB_ERROR, **failed) == [
-        "failed: answer_requests gpt-mini bbq; log: logs/a.log"
-    ]
+    failed = {"jobid": 7, "rule_name": "answer_requests", "log": [str(path)]}
+    assert said(LogEvent.JOB_ERROR, LogEvent.JOB_ERROR, **failed) == [f"error: {told} (log: {path})"]
+    assert said(None, text="Exiting because a job execution failed. Look above for error messages") == []
 
 
 def test_what_no_job_is_to_blame_for_is_told(said):

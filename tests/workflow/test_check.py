@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -72,20 +73,37 @@ def test_every_task_is_measured_or_says_why_not(run):
     assert "all: " in text and " USD" in text
 
 
+def verb(folder, name, *options):
+    command = [sys.executable, "-m", "biasatlas", name, "config.json", "--cores", "2", "--profile", "none", *options]
+    env = os.environ | {"PYTHONPATH": str(ROOT / "scripts")}
+    return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
 def test_the_command_prints_what_the_check_found(run):
     folder, _, _ = run
-    command = [sys.executable, "-m", "biasatlas", "check", "config.json", "--cores", "2", "--profile", "none"]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = verb(folder, "check")
     assert done.returncode == 0, done.stderr
     said = (folder / "results/check.txt").read_text()
     assert done.stdout == said + "endpoint: spent so far 0.0000 USD\n"
+
+
+def test_one_model_that_fails_hides_no_price(tmp_path):
+    with Server() as server:
+        entry = {"kind": "api", "base_url": server.url, "model": MODEL, **PRICES}
+        models = {"gone": entry | {"base_url": "http://127.0.0.1:9/v1"}, "mine": entry}
+        run = {"models": models, "benchmarks": {"crows_pairs": {"data": "sample"}}}
+        (tmp_path / "config.json").write_text(json.dumps(run))
+        done = verb(tmp_path, "check")
+        assert done.returncode == 1
+        assert re.search(r"^mine: 168 calls, at most \d+\.\d\d USD", done.stdout, re.MULTILINE)
+        assert "pair_choice gone: it failed: results/logs/check_model/gone.log says why\n" in done.stdout
+        assert done.stdout.endswith("USD\nwithout gone: see the error above\n")
+        assert done.stderr.count("models.gone: http://127.0.0.1:9/v1 cannot be reached") == 1
+        # A run holds a cost against a check of all.
+        dry = verb(tmp_path, "run", "--dry-run")
+        assert dry.returncode == 0
+        assert re.search(r"^ +1 check$", dry.stderr, re.MULTILINE)
+        assert "dry-run" not in dry.stderr and "total" not in dry.stderr
 
 
 def test_nothing_is_called_above_the_accepted_cost(run):

@@ -1,5 +1,6 @@
 """What a terminal shows of a job under way, and what is left when one is interrupted."""
 
+import html
 import json
 import logging
 import os
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from api_server import MODEL, Server
@@ -15,6 +17,7 @@ from conftest import ROOT, snakemake
 
 from biasatlas import progress
 from biasatlas.progress import AtMostEvery, Progress
+from biasatlas.workflow.failures import KILLED
 
 TARGET = "results/responses/endpoint/crows_pairs/recommended.parquet"
 NAME = "[answer_requests endpoint crows_pairs recommended"
@@ -83,6 +86,35 @@ def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_pat
     lines = re.findall(rf"^{re.escape(NAME)} pair_choice\] .*$", again.stdout, flags=re.MULTILINE)
     assert 1 <= len(lines) <= 2, again.stdout
     assert re.search(r"\d+ of \d+ answers, [\d.]+ a second, 0:00:\d\d left, 0 failed, 0\.\d{4} USD$", lines[0])
+
+
+def test_a_job_that_is_killed_says_so_in_one_line_and_on_the_page(tmp_path, config):
+    with Server(delay_s=0.12) as server:
+        path = config(server.url)
+        written = json.loads((tmp_path / "config.json").read_text())
+        written["models"]["known"] = {"kind": "simulated"}
+        (tmp_path / "config.json").write_text(json.dumps(written))
+        command = [sys.executable, "-m", "biasatlas", "run", path, "--directory", str(tmp_path), "--cores", "2"]
+        run = subprocess.Popen(
+            [*command, "--profile", "none"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        while stored(tmp_path) < 5 and run.poll() is None:
+            time.sleep(0.1)
+        scripts = f"{tmp_path}/.snakemake/scripts"
+        (job,) = [
+            int(place.parent.name)
+            for place in Path("/proc").glob("[0-9]*/cmdline")
+            if re.search(rf"{scripts}/\S*answer_requests\.py\0$", place.read_text(errors="replace"))
+        ]
+        os.kill(job, signal.SIGKILL)
+        said = run.communicate()[0]
+    assert run.returncode != 0
+    log = "results/logs/answer_requests/endpoint-crows_pairs-recommended.log"
+    assert f"error: answer_requests endpoint crows_pairs recommended: {KILLED} (log: {log})\n" in said
+    assert said.count(log) == 1 and "Traceback" not in said and "Exiting because" not in said
+    assert f"model endpoint in crows_pairs (recommended) pair_choice: {KILLED}" in html.unescape(
+        (tmp_path / "results/report/index.html").read_text()
+    )
 
 
 def test_progress_of_parts_is_that_of_the_whole(monkeypatch, caplog):

@@ -30,9 +30,10 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
             raise UserError(f"benchmark {name}: {key}: {value!r} is one text; expected a tuple, as ({value!r},).")
     for key, value in _parts_of_paths(spec):
         if not re.fullmatch(_NAME, value):
-            named = f"; a description may name it, as {{{value!r}: name}}" if key.endswith("categories") else ""
+            named = f"; in a description, `categories: {{{value}: name}}`" if key.endswith("categories") else ""
             raise UserError(
-                f"benchmark {name}: {key}: {value!r} names files: use letters, digits, '.', '_' and '-'{named}."
+                f"benchmark {name}: {key}: {value!r} is part of the names of files: give it one of letters (a to z), "
+                f"digits, '.', '_' and '-'{named}."
             )
     for key, value, known in (*_named(spec, sources), *_needed(spec, sources), *_shown(spec)):
         if value not in known:

@@ -146,6 +146,13 @@ def part_name(part: str) -> str:
     return part.replace("-", " ").capitalize()
 
 
+def check_part(papers: Mapping[str, Paper], table: str) -> None:
+    """Raise UserError for a table or figure that no paper of ``papers`` has."""
+    known = [name for paper in papers.values() for name in paper.tables]
+    if table not in ("All", *known):
+        raise UserError(f"{table}: {', '.join(papers)} has no such table or figure. It has {', '.join(known)}.")
+
+
 def computing(benchmark: str, table: str) -> set[str]:
     """Names of the tables of ours that compute the printed ``table`` of a benchmark's paper; none where nothing
     does."""
@@ -155,13 +162,9 @@ def computing(benchmark: str, table: str) -> set[str]:
 
 def one_paper(report: pd.DataFrame, papers: Mapping[str, Paper], table: str, paths: Collection[str]) -> str:
     """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name, and
-    ``paths``.
-
-    Raises UserError for a table that no paper of ``papers`` has.
+    ``paths``. Raises UserError as :func:`check_part` does.
     """
-    known = [name for paper in papers.values() for name in paper.tables]
-    if table not in ("All", *known):
-        raise UserError(f"{table}: {', '.join(papers)} has no such table or figure. It has {', '.join(known)}.")
+    check_part(papers, table)
     lines = []
     for (paper, name), rows in report.groupby(["paper", "table"], sort=False):
         if table in ("All", name):

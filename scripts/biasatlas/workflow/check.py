@@ -75,7 +75,10 @@ def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) 
         "context_tokens": limit,
     }
     if KINDS[context.entry.kind].calls_api:
-        values |= bound(cast(ApiEntry, context.entry), asked, read_found(context.ready))
+        entry = cast(ApiEntry, context.entry)
+        values |= bound(entry, asked, read_found(context.ready))
+        if np.isnan(values["minutes"]):  # it has no rate
+            values["minutes"] = values["calls"] / (60 * entry.concurrency)
     return values
 
 
@@ -169,6 +172,7 @@ def text(table: pd.DataFrame) -> str:
     remarks = table.loc[table["remark"] != "", ["benchmark", "protocol", "task", "model", "remark"]]
     parts += ["\n".join(f"{' '.join(place)}: {remark}" for *place, remark in remarks.itertuples(index=False))]
     for cost in costs(table).itertuples():
-        minutes = f", about {cost.minutes:.0f} minutes at its rates" if pd.notna(cost.minutes) else ""
-        parts.append(f"{cost.model}: {cost.calls:.0f} calls, at most {cost.cost:.2f} {cost.currency}{minutes}")
+        time = f"{np.ceil(cost.minutes):.0f} min" if cost.minutes < 120 else f"{cost.minutes / 60:.0f} hours"
+        time = f", about {time} at its rates, or a second a call" if pd.notna(cost.minutes) else ""
+        parts.append(f"{cost.model}: {cost.calls:.0f} calls, at most {cost.cost:.2f} {cost.currency}{time}")
     return "\n\n".join(filter(None, parts)) + "\n"

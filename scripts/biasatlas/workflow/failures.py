@@ -15,6 +15,7 @@ from pathlib import Path
 from biasatlas.benchmarks.comparison_spec import MATCHES
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.models.kinds import KINDS
+from biasatlas.progress import ENDED
 from biasatlas.workflow import cross_benchmark, selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
@@ -22,11 +23,15 @@ from biasatlas.workflow.selection import Scored
 
 #: Environment variable with the level of a run, and the level after each: first all tables and figures that can still
 #: be made, then, where one of them fails, the report of those that are there.
-LEVEL = "BIASATLAS_PARTIAL"
+#: The level ``CHECK`` is that of a check of the models that did not fail.
+LEVEL, CHECK = "BIASATLAS_PARTIAL", "check"
 _NEXT = {"": "tables", "tables": "report"}
 
 #: Snakemake's words where jobs failed; after an interruption it says others.
 _FAILED = "Exiting because a job execution failed"
+
+#: Why a job failed that left neither an error nor an end.
+KILLED = "it was killed (signal 9), most often for want of memory; run again, with more: stored answers are kept"
 
 #: Flags that would make everything again, with those that take names.
 _FORCE, _FORCE_NAMED = {"-F", "--forceall", "-f", "--force"}, {"-R", "--forcerun"}
@@ -129,11 +134,22 @@ def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exis
 
 
 def reason(log: str) -> str:
-    """Why the job of a ``log`` failed: the first line of its error, '' if it has none."""
+    """Why the job of a ``log`` failed: the first line of its error, or that it was killed; '' if it did not fail."""
     path = Path(log)
-    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
-    error = re.search(r"^[0-9:]{8} error: (.*)", text, flags=re.MULTILINE)
-    return error[1] if error else ""
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else f"00:00:00 {ENDED}"
+    end = re.search(rf"^[0-9:]{{8}} (?:error: (.*)|{ENDED}$)", text, flags=re.MULTILINE)
+    return (end[1] or "") if end else KILLED
+
+
+def unchecked(config: Config, paths: Paths, exists: Callable[[str], bool]) -> dict[str, str]:
+    """Model -> why it has no part in the check of a run, of those that could not be fetched, or failed their own."""
+    benchmark = next(iter(config.benchmarks))
+    ready = [(name, *step) for name in config.models for step in _ready(config, paths, name, benchmark)]
+    return {
+        name: f"it failed: {log} says why"
+        for name, path, log in reversed(ready)
+        if re.search("/(check|fetch)_model/", log) and not exists(path)
+    }
 
 
 def go_on(logs: Iterable[str], arguments: Sequence[str]) -> None:

@@ -147,13 +147,15 @@ def job(snakemake: Any) -> Iterator[Job]:
     try:
         _check_library(snakemake.scriptdir)
         yield Job(snakemake, terminal)
+        logging.info(progress.ENDED)
     except Exception as error:
         message = explain(error)
         # Several entries may be one model at one address.
         if message and (model := getattr(snakemake.wildcards, "model", "")):
             message = f"models.{model}: {message}"
         logging.error("error: %s", message or f"{type(error).__name__}: {error}\n{traceback.format_exc()}")
-        print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
+        if progress.TOLD not in os.environ:
+            print(f"error: {message}" if message else traceback.format_exc(), file=sys.stderr)
         sys.exit(1)
     except KeyboardInterrupt:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # schedulers send it more than once

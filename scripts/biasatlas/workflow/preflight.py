@@ -1,6 +1,7 @@
 """Whether a valid configuration can be carried out here: its paths, and something to measure in each benchmark."""
 
 import itertools
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,12 +30,17 @@ def missing_models(config: Config, known: bool = True) -> Iterator[str]:
         if not known and Path(checked.format(model=name)).exists():
             continue
         if isinstance(entry, HubEntry) and not is_hub_id(entry.source) and not Path(entry.source).expanduser().is_dir():
-            yield f"models.{name}.source: {entry.source!r} is no folder in {Path.cwd()}; correct the path"
+            yield f"models.{name}.source: {entry.source!r} is no folder {_tried(entry.source)}; correct the path"
         if isinstance(entry, ApiEntry):
             try:
                 api_key(entry)
             except UserError as error:
                 yield f"models.{name}: {error}"
+
+
+def _tried(path: str) -> str:
+    """Where a path of the configuration was looked for: those that are relative start from the working folder."""
+    return f"in {Path.cwd()}, where paths start (tried {Path(path).expanduser().absolute()})"
 
 
 def check_preflight(config: Config, where: str) -> None:
@@ -57,6 +63,12 @@ def _unusable_folders(config: Config) -> Iterator[str]:
         file = next((part for part in (path, *path.parents) if part.exists() and not part.is_dir()), None)
         if file:
             yield f"{key}: {str(file)!r} is a file; name a folder"
+        elif key == "results":
+            here = next(part for part in (path.absolute(), *path.absolute().parents) if part.is_dir())
+            try:
+                tempfile.TemporaryFile(dir=here).close()
+            except OSError as error:
+                yield f"results: {config.results!r}: no file can be written in {here} ({error.strerror}); name another"
     results = Path(config.results).resolve()
     data = {"data": config.data, "mirror": config.mirror}
     taken = {Path(path).resolve(): f"the folder `{key}`" for key, path in data.items() if path is not None}
@@ -86,16 +98,16 @@ def _missing_files(config: Config) -> Iterator[str]:
         if run.folder and Path(run.folder).resolve() in Path.cwd().parents:
             yield f"benchmarks.{name}.data: {run.folder!r} holds the working folder; name a folder of data alone"
         elif run.folder and not selection.user_file_names(config, name):
-            fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder in {Path.cwd()}"
+            fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder {_tried(run.folder)}"
             page = run.benchmark if "/" in run.benchmark else f"docs/{run.benchmark}.md"
             yield f"benchmarks.{name}.data: {run.folder!r} {fault}; {page} says which files it needs"
     for name, entry in config.models.items():
         arguments = getattr(entry, "serve_arguments", [])
         for flag, path in itertools.pairwise(arguments):
             if flag in ("-m", "--model") and not Path(path).is_file():
-                yield f"models.{name}.serve_arguments: {path!r} is no file in {Path.cwd()}; correct the path"
+                yield f"models.{name}.serve_arguments: {path!r} is no file {_tried(path)}; correct the path"
         if isinstance(entry, ReleasedEntry) and entry.path and not entry.files:
-            yield f"models.{name}.path: {entry.path!r} is no file in {Path.cwd()}; correct the path"
+            yield f"models.{name}.path: {entry.path!r} is no file {_tried(entry.path)}; correct the path"
     files = {
         f"benchmarks.{name}.files.{what}": path
         for name, run in config.benchmarks.items()
@@ -106,7 +118,7 @@ def _missing_files(config: Config) -> Iterator[str]:
     for key, path in files.items():
         made_here = Path(config.results).resolve() in Path(path).resolve().parents  # as DBB's variations may be
         if path and not made_here and not Path(path).is_file():
-            yield f"{key}: {path!r} is no file in {Path.cwd()}; correct the path, or leave the key out"
+            yield f"{key}: {path!r} is no file {_tried(path)}; correct the path, or leave the key out"
 
 
 def _unmeasured(config: Config) -> Iterator[str]:

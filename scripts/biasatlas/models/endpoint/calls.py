@@ -195,11 +195,14 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
     planned = (planned_call(row, entry) for row in rows)
-    thought = f"choices are sampled, each with up to {_thinking_tokens(entry)} tokens of thinking"
-    sampled = requests["kind"].eq("choice") & (entry.thinking is not None)
+    hint = "; with `top_logprobs`, where the service gives them, one call each would do"
+    hint = f", each with up to {_thinking_tokens(entry)} tokens of thinking" if entry.thinking else hint
+    repeats = requests["repeats"].where(requests["kind"].eq("choice") & (not is_exact(entry))).fillna(0)
     return [
-        Preview(str(call)) if isinstance(call, Unsupported) else Preview(remark=thought if said else "")
-        for call, said in zip(planned, sampled, strict=True)
+        Preview(str(call))
+        if isinstance(call, Unsupported)
+        else Preview(remark=f"choices are sampled {times:.0f} times{hint}" * (times > 0))
+        for times, call in zip(repeats, planned, strict=True)
     ]
 
 

@@ -9,12 +9,14 @@ import json
 import logging
 import math
 import random
+import re
 import time
 from typing import cast
 
 import httpx2
 import openai
 
+from biasatlas import progress
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
 from biasatlas.models.endpoint.entry import ApiEntry, Found
@@ -32,7 +34,7 @@ from biasatlas.models.endpoint.transport import (
 )
 from biasatlas.models.interface import ModelContext
 
-log = logging.getLogger(__name__)
+log, terminal = logging.getLogger(__name__), logging.getLogger(progress.__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
 
 #: Half precision and another batch move a token's log-probability by less than this.
@@ -69,13 +71,14 @@ def check(entry: ApiEntry) -> Found:
         except openai.APIStatusError as error:
             raise UserError(asking.explain(error)) from None
         except openai.APIConnectionError as error:
-            raise UserError(
-                f"{entry.base_url} cannot be reached ({shown(str(error.__cause__ or error), entry)}): is "
-                "`base_url` right, and is the endpoint up?"
-            ) from None
+            why = shown(str(error.__cause__ or error), entry)
+            plain = entry.base_url.replace("https://", "http://", 1) if "WRONG_VERSION_NUMBER" in why else ""
+            remedy = f"it speaks no TLS; try {plain}" if plain else "is `base_url` right, and is the endpoint up?"
+            raise UserError(f"{entry.base_url} cannot be reached ({why}): {remedy}") from None
         except ValueError as error:
             raise UserError(
-                f"{asking.where} answers with what is no reply to a chat: {shown(str(error), entry)}"
+                f"{asking.where} answers with what is no reply to a chat ({shown(str(error), entry)}). "
+                f"{asking.look_at_url()}."
             ) from None
         finally:
             asking.limits.close()
@@ -114,14 +117,26 @@ class _Probe:
         return found
 
     def explain(self, error: openai.APIStatusError) -> str:
+        text, status, kind = error_text(error, self.entry), error.status_code, outcome_of(error, self.entry).kind
+        if status in services().too_many and kind == "retry":
+            return (
+                f"{self.where} asks for fewer calls than the check makes ({status} {text}): run again later, or set "
+                "`requests_per_minute`."
+            )
         names = ", ".join(shown(name, self.entry) for name in sorted(self.names)[:20])
-        listed = f" It lists: {names}." if names else ""
-        text = error_text(error, self.entry)
-        message = fatal(outcome_of(error, self.entry).kind, text, self.entry) or (
-            f"{self.where} does not take the requests of this entry ({error.status_code} {text}): look at `model`, "
+        listed = f". It lists: {names}." if names else f". {self.look_at_url()}." if kind == "model" else ""
+        # Nothing that the check asks is objectionable.
+        message = fatal("account" if status == 403 and kind == "unanswerable" else kind, text, self.entry) or (
+            f"{self.where} does not take the requests of this entry ({status} {text}): look at `model`, "
             "the key, `dialect`, `system` and `extra_body`."
         )
         return message + (listed if self.entry.model not in self.names else "")
+
+    def look_at_url(self) -> str:
+        """What to try where the address may be wrong."""
+        if re.search(r"/v\d", self.entry.base_url):
+            return "Compare `base_url` with the service's documentation"
+        return f"Most end with a version: try `base_url: {self.entry.base_url}/v1`"
 
     def _models(self) -> set[str]:
         """The names that the endpoint lists; empty if it lists none: not every one does, or takes the key for that."""
@@ -155,6 +170,9 @@ class _Probe:
                     raise
                 if limited and time.monotonic() + asked_s > until:
                     raise
+                if limited and attempt == 2:
+                    said = f"{error.status_code} {error_text(error, self.entry)}"
+                    terminal.info("%s asks for fewer calls (%s): it may take %d s", self.where, said, _PATIENCE_S)
                 if limited:
                     self.limits.slow(asked_s, time.time() - began)
             except (openai.APIConnectionError, ValueError):

@@ -320,6 +320,8 @@ def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict 
 def _read(content: bytes, schema: type[Reply]) -> Reply:
     """A reply as what it should be; a byte order mark and halves of surrogate pairs are read over."""
     text = content.decode("utf-8-sig", "replace")
+    if text.lstrip().startswith("<"):
+        raise BadReply("no answer: a web page, not JSON")
     try:
         try:
             return schema.model_validate_json(text)

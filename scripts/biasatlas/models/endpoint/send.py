@@ -172,7 +172,7 @@ class _Sender:
                         answers = filter(None, found.records)  # perhaps more than asked for
                         paid.cost = charged(self.entry, answers, paid.cost)
                         self.limits.answered()
-                        kept = self._keep(keys, found, sent)
+                        kept = self._keep(call, keys, found, sent)
                         left, attempt = [key for key in left if key not in kept], 0
                         continue
                     reason = f"BadReply: {shown(found.reason, self.entry)}"
@@ -190,7 +190,8 @@ class _Sender:
                     paid.cost = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else paid.cost
                     found, reason = Outcome("retry"), shown(self._broken_reason(error), self.entry)
                 if record := next(iter(found.records), None):  # of an error that ends the matter
-                    self.job.keep({key: record | {"choice": place} for place, key in enumerate(keys)}, sent)
+                    kept = {key: record | {"choice": place} for place, key in enumerate(keys)}
+                    self.job.keep(kept, sent, call.name)
                     left, attempt = [key for key in left if key not in keys], 0
                 unknown += found.unknown
                 if not found.records and (found.kind != "retry" or unknown == _UNKNOWN):
@@ -199,10 +200,10 @@ class _Sender:
         if left and not self.interrupted:
             self.job.give_up(left, reason, found)
 
-    def _keep(self, keys: list[str], found: Outcome, sent: int) -> dict[str, dict]:
+    def _keep(self, call: Call, keys: list[str], found: Outcome, sent: int) -> dict[str, dict]:
         """Keep a reply's answers to ``keys``, perhaps to fewer: by key."""
         kept = dict(zip(keys, (record for record in found.records if record), strict=False))
-        self.job.keep(kept, sent)
+        self.job.keep(kept, sent, call.name)
         filtered = all(record["status"] == "filtered" for record in kept.values())
         if len(found.records) < len(keys) and not filtered:  # it takes no `n`, or none so large
             self.answers = max(1, len(found.records))

@@ -1,9 +1,8 @@
 """What calls take: an endpoint's limits, a model's budget, a job's own account.
 
 Limits are kept by all jobs of a user together; a budget by all jobs that see a model's store. Numbers live in
-small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Why not a library:
-aiolimiter counts within one process; limits and throttled-py share counts through a server (Redis); pyrate-limiter
-shares them through SQLite with one row for each token, and lets a whole minute's requests go at once.
+small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Libraries count
+within one process (aiolimiter), need a server (limits, throttled-py) or let a minute's requests go at once.
 """
 
 import asyncio
@@ -45,9 +44,9 @@ _POLL_S, _LATE_S, _LONGEST_TURN_S, _LONGEST_S = 0.02, 0.01, 60, 3600
 #: flight at most: 1.1 calls an answer at a cap of 3 a second, 1.4 at 20 a minute, 1.0 at 50 a second.
 _GAP_S, _LONGEST_GAP_S, _SLOWER, _FASTER, _STOP_S = 0.1, 20.0, 1.5, 0.985, 0.5
 
-#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none; of so many
-#: first replies as many as ``_SILENT`` without a word say that the rest will have none either.
-_FIRST, _SILENT = 20, 18
+#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none. Of so many
+#: first replies ``_SILENT`` without a word say that the rest will be so, and ``_DECLINED`` first questions likewise.
+_FIRST, _SILENT, _DECLINED = 20, 18, 50
 
 #: How many times the cost of the first calls may be what it was bound to be: services count tokens a little otherwise.
 _DEARER = 2
@@ -101,11 +100,9 @@ class Limits:
     async def turn(self, tokens: float) -> None:
         """Wait until one more request of so many ``tokens`` keeps both rates (evenly spaced, no burst)."""
         async with self._queue:
-            said = False
             while (wait_s := self._wait_s(tokens)) > 0:
-                if wait_s > 60 and not said:
+                if wait_s > 60:
                     log.info("waiting %.0f s, as the limits have it or the endpoint asked", wait_s)
-                    said = True
                 await asyncio.sleep(wait_s)
 
     def wait(self, tokens: float) -> None:
@@ -276,14 +273,15 @@ class Job:
         self.unanswered: set[str] = set()  # those of them that the endpoint will not answer
         self.passed = before
         self.silent: list[str] = []  # of the first replies why each says nothing, '' of those that say something
+        self.declined: dict[str, str] | None = {}  # how each question was, None once another had an answer
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
         self.charges: list[tuple[float, float]] = []  # of the first calls what they might cost at most, and did
         self.answered = 0
         self.cost = 0.0  # of the answers that came, as the endpoint counts their tokens
 
-    def keep(self, records: dict[str, dict], attempt: int) -> None:
-        """Put the records of a reply into the store."""
+    def keep(self, records: dict[str, dict], attempt: int, question: str = "") -> None:
+        """Put the records of a reply into the store; ``question`` is the call's name, '' of a batch."""
         said = {"time": round(time.time(), 3), "attempt": attempt}
         self.store.put({key: self._redacted(record) | said for key, record in records.items()}, sync=False)
         for key, record in records.items():
@@ -293,6 +291,7 @@ class Job:
             why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
             self.passed += not why
             self._hear(why)
+            self._note_declined(question, record)
             self._check_model(record["served_model"])
             self.cost += cost(self.entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0)
 
@@ -317,6 +316,23 @@ class Job:
                 "(`extra_body`), or give it the tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` "
                 "to ask all the same."
             )
+
+    def _note_declined(self, question: str, record: dict) -> None:
+        """Stop the job where all of its first questions, and all in the store, are filtered or refused."""
+        if record["status"] not in ("filtered", "refused"):
+            self.declined = None
+        if self.declined is None or not question or self.entry.max_failed_share == 1:
+            return
+        self.declined[question] = f"{record['status']}, finish reason {shown(record['finish_reason'], self.entry)}"
+        if len(self.declined) == _DECLINED and not self.stop:
+            how = "; ".join(f"{count} x {what}" for what, count in Counter(self.declined.values()).most_common(2))
+            if {value.get("status") for value in self.store.values()} <= {"filtered", "refused"}:
+                self.stop = UserError(
+                    f"{self.entry.model} at {self.entry.base_url} declines all of the first {_DECLINED} questions "
+                    f"({how}), so the rest is not asked. Have the service's filter switched off for your account, or "
+                    "use another service. Set `max_failed_share: 1` to ask all the same: each then counts as declined."
+                )
+            self.declined = None
 
     def settle(self, reserved: float, cost: float) -> None:
         """Replace what was set aside for a call by its ``cost``; stop the job if the first calls cost far too much.
@@ -391,8 +407,8 @@ class Job:
     def quarantine(self, key: str, reason: str, content: bytes) -> None:
         """Keep the beginning of a reply that is no answer in the store's file ``quarantine``, for people to see."""
         text = redact_key(content.decode("utf-8", "replace"), self.entry)[:_KEPT]
-        line = {"time": round(time.time(), 3), "key": key, "reason": reason, "reply": text}
         with open(self.store.folder / "quarantine", "a", encoding="utf-8") as lines:
+            line = {"time": round(time.time(), 3), "key": key, "reason": reason, "reply": text}
             lines.write(json.dumps(line) + "\n")
 
     def remark(self) -> str:

@@ -158,6 +158,8 @@ def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
     if isinstance(body, dict):
         words = dict.fromkeys(str(body[name]) for name in ("code", "type", "message") if body.get(name))
         body = " ".join(words) or body
+    if str(body or error.response.text).lstrip().startswith("<"):
+        body = " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", error.response.text, flags=re.DOTALL).split())
     if 300 <= error.status_code < 400:
         body = f"sends calls on to {error.response.headers.get('location', 'nowhere')}, which gets no prompt and no key"
     return shown(str(body or error.response.text), entry)
@@ -247,8 +249,9 @@ def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:
     if kind == "account" and _CREDIT.search(text):
         return f"{where}: the account has no credit left: {text}. All answers are kept; top it up and run again."
     if kind == "account":
-        variable = f"the key in {entry.key_env}" if entry.key_env else "a call without a key (`key_env` is empty)"
-        return f"{where} does not accept {variable}: {text}"
+        asked = f"the key in {entry.key_env}" if entry.key_env else "a call without a key"
+        variable = "there" if entry.key_env else "into a variable, which `key_env` names"
+        return f"{where} does not accept {asked}: {text}. Put one {variable} that may use this model."
     if kind == "model":
         return f"{where}: unknown `model` or wrong `base_url`: {text}"
     return ""
