@@ -108,12 +108,12 @@ def train_on_questions(questions: Sequence[Answered], folder: str | Path, *, see
         asked = np.array([begin, *given], np.int32)
         rows.append([Row(np.array([*asked, *next(ends), end], np.int32), len(asked), p) for p in each.replies.values()])
     # As many at a time as are some 1,500 tokens, at most 16.
-    each = max(2, min(16, 1500 * len(rows) // sum(len(of[0].ids) for of in rows)))
+    count = max(2, min(16, 1500 * len(rows) // sum(len(of[0].ids) for of in rows)))
     with _reproducible(seed):
         network = Network(tokenizer.get_vocab_size(), 64, 2, 0.1)
         drawn = _endless(rows)
         batches = (
-            [row._replace(weight=row.weight / each) for of in islice(drawn, each) for row in of] for _ in range(steps)
+            [row._replace(weight=row.weight / count) for of in islice(drawn, count) for row in of] for _ in range(steps)
         )
         _fit(network, batches, steps, 3e-3)
     _save(network, tokenizer, folder)
