@@ -276,7 +276,8 @@ class Spec:
     raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns in the report's
     overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores, ``unit``
     are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
-    choice of analysis. Where ``texts_published`` is false, models cannot be asked about its published data. ``note`` is
+    choice of analysis. Where ``texts_published`` is false, models cannot be asked about its published data. Planted
+    models that are ``taught_by_questions`` learn its own questions, and others the grammar of its language. ``note`` is
     said of it before anything is asked.
     """
 
@@ -307,6 +308,7 @@ class Spec:
     unit: tuple[str, ...] = ()
     multiverses: tuple[Multiverse, ...] = ()
     texts_published: bool = True
+    taught_by_questions: bool = False
     note: str = ""
 
     def sources_of(self, data: str) -> tuple[str, ...]:

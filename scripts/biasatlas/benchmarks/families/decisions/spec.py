@@ -240,6 +240,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
         shown={"decision": ScoreView("value", neutral=_middle(description), unit="points", texts=PROMPT_FIELDS)},
         formats=description.formats | {"decisions": REPLIES},
         unit=("item_id",),
+        taught_by_questions=True,
         texts_published=description.texts_published,
         note=""
         if len(description.placebo_kind) >= _ARMS
