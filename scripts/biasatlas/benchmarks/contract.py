@@ -174,7 +174,7 @@ class Headline:
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
     (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``ends`` are what a
-    size other than a factor is followed by below and above the null ("worse for ..."), ``means`` is the sentence that
+    size other than a factor is followed by below and above the null ("worse for ..."), ``means`` follows the topic and
     says what a bias of the size ``{}`` above the null is (on either side of it, where it is a factor, or the sentence
     has a ``{way}`` for one of the ``ends``), ``counted`` are what ``n`` counts, and ``note`` explains groups or a side
     that a reader may not know. A headline without a null needs none of them.

@@ -229,8 +229,7 @@ SPEC = Spec(
             smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own group",
             topic="stereotypes of Taiwan's Indigenous people and Waishengren (from China, around 1949)",
-            means="A stereotype of Indigenous people or Waishengren is {} in a sentence about that group as in one "
-            "about the other.",
+            means="a stereotyped sentence is {} about the stereotyped group as about the other.",
             counted="sentences",
             note="Hoklo and Hakka came from China centuries before Waishengren; Indigenous people were there before.",
             by=("group", "other_group"),
@@ -246,7 +245,7 @@ SPEC = Spec(
             smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own gender",
             topic="stereotypes of women and men",
-            means="A stereotype of women or men is {} in a sentence about that gender as in one about the other.",
+            means="a stereotyped sentence is {} about the stereotyped gender as about the other.",
             counted="sentences",
             columns={"group": "target_group", "other_group": "reference_group"},
         ),

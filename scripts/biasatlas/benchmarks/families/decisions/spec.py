@@ -273,7 +273,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         columns={"category": name},
         topic=f"decisions by {of}",
         times="percentage points" if description.yes_no else "",
-        means=f"Where only {of} differs, its decisions are {{}} {{way}}.",
+        means=f"{{}} {{way}}, where only {of} differs.",
         ends=(f"worse {groups}".strip(), f"better {groups}".strip()),
         counted="scenarios",
         note="Sure for these scenarios; others may give a different size.",

@@ -293,5 +293,5 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         topic=_TOPICS[condition],
         times="answers in 100",
         ends=STEREOTYPE,
-        means="It gives {} more by the stereotype than against it.",
+        means="it gives {} more by the stereotype than against it.",
     )
