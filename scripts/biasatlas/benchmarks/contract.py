@@ -329,11 +329,11 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
     "score_responses": (*("items", "requests", "responses", "task", "category", "options", "resources", "judgements"),),
     "bias_roles": ("items", "requests", "task"),
     "table": ("scores", "options", "published", "published_as"),
-    "figure": ("tables", "styles"),
+    "figure": ("tables", "styles", "cards"),
     "evidence": ("scores", "options"),
 }
 #: What may be left out, and what stands in its place.
-NOT_GIVEN: Mapping[str, Any] = {"run": {}, "orders": None, "judgements": None, "column": ""}
+NOT_GIVEN: Mapping[str, Any] = {"run": {}, "orders": None, "judgements": None, "column": "", "cards": ()}
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -348,7 +348,8 @@ class Step(Generic[OfOptions]):
     ``judgements`` are a judge's replies so far, ``orders`` its replies where the task is ordered; None where there are
     none. ``published`` gives a table of ``resources/published`` by name, ``published_as`` maps our name of a model to
     the published one. ``release`` names one of ``spec.released``; ``column`` names the predictions meant, of several
-    ('' if not said). ``tables`` are frames by name; ``styles`` gives every model its colour and marker.
+    ('' if not said). ``tables`` are frames by name; ``styles`` gives every model its colour and marker; ``cards`` are
+    the validity cards of the benchmark under the protocol.
     """
 
     name: str
@@ -373,6 +374,7 @@ class Step(Generic[OfOptions]):
     published_as: Mapping[str, str]
     tables: "Mapping[str, pd.DataFrame]"
     styles: "Styles"
+    cards: "Sequence[Mapping[str, Any]]"
 
     def __init__(self, name: str, **given: Any) -> None:
         unknown = given.keys() - {"spec", "description", *GIVEN[name]}

@@ -66,10 +66,10 @@ def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
     if len(texts) != 2:
         return [[(text, False)] for text in texts]
     words = [re.findall(r"[\w'’-]+|\W", text, re.ASCII) for text in texts]
-    steps = SequenceMatcher(None, *words, autojunk=False).get_opcodes()
+    steps = SequenceMatcher(None, words[0], words[1], autojunk=False).get_opcodes()
     both = [
-        [("".join(words[side][step[1 + 2 * side] : step[2 + 2 * side]]), step[0] != "equal") for step in steps]
-        for side in (0, 1)
+        [("".join(words[0][start:end]), said != "equal") for said, start, end, _, _ in steps],
+        [("".join(words[1][start:end]), said != "equal") for said, _, _, start, end in steps],
     ]
     one, other = ({text.lower() for text, differs in runs if differs} for runs in both)
     if len(one) == len(other) == 1 and "" not in one | other:

@@ -219,8 +219,8 @@ SPEC = Spec(
     metrics={
         "consistent_shift": Metric(
             0.0,
-            "above: shifts come back in other descriptions of the same identities; below: they turn round. Wording "
-            "that moves answers either way has expectation 0",
+            "above: shifts recur in other descriptions of the same identities; below: they reverse. Wording that "
+            "moves answers at random gives 0 on average",
             "points",
             root=True,
         ),

@@ -153,8 +153,8 @@ SPEC = Spec(
     metrics={
         "own_target_shift": Metric(
             neutral=0.0,
-            direction="above: a stereotype is that much likelier than its opposite of the target that it is about than "
-            "of other targets; below: less likely",
+            direction="above: against its opposite, a stereotype is that much likelier about its own target than about "
+            "others; below: less likely",
             unit="nats",
         ),
         "language_modelling_score": Metric(

@@ -58,7 +58,7 @@ _SHIFT_METRICS = {
     ),
     "side_shift": Metric(
         neutral=0.0,
-        direction="above: what is a stereotype of the first side is that much likelier of it than what is one of the "
+        direction="above: stereotypes of the first side are that much likelier about it than stereotypes of the "
         "second, at the same length; below: less likely",
         unit="nats",
     ),
