@@ -212,14 +212,18 @@ def _page(results: Path, model: str, claims: dict[Key, Said]) -> Iterator[tuple[
     text = (results / f"report/pages/model-{model}.html").read_text(encoding="utf-8")
     rows = {}
     for row in re.findall(r"<tr><td><a href.*?</tr>", text, flags=re.DOTALL):
+        row = row.replace("<small", "\N{BULLET}<small", 1)  # the reason stands below the word
         cells = [" ".join(html.unescape(re.sub(r"<[^>]+>", "", cell)).split()) for cell in re.split(r"</td>", row)]
         rows[cells[0], cells[1]] = cells
     for benchmark, title, question, about in _headlines(claims):
         cells = rows.get((title, question))
         if cells:
-            said = cells[2].split(" ", 1)[1]
+            said, _, why = cells[2].split(" ", 1)[1].partition("\N{BULLET}")
             low, high = re.findall(r"[-−\d.e]+", cells[4]) or (None, None)
-            yield (model, benchmark, *about), Said("page", said.split()[0], cells[3], low, high, said, cells[10])
+            yield (
+                (model, benchmark, *about),
+                Said("page", said.split()[0], cells[3], low, high, said.strip(), why.strip()),
+            )
 
 
 #: A number with its verdict in a matrix of models and headlines: its state, interval and number.
