@@ -19,6 +19,7 @@ from snakemake.logging import logger
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError
 from biasatlas.workflow import failures, selection
+from biasatlas.workflow.beginning import begin
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.construction_lookup import ConstructionLookup
@@ -100,20 +101,7 @@ wildcard_constraints:
 
 
 onstart:
-    # Under its default limit of 100 jobs a second Snakemake looks for work without an end: each look plans another a
-    # second later, and so does each job that ends: a run of a thousand jobs keeps a core busy with looking.
-    limit = workflow.scheduler.job_rate_limiter
-    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
-        workflow.scheduler.job_rate_limiter = None
-    # Snakemake locks the folder that it runs in, and no other knows of that. A run of what is left is within another.
-    where = workflow.storage_settings.default_storage_prefix
-    if where and workflow.is_main_process and not os.environ.get(failures.LEVEL):
-        from biasatlas.models.objects import hold
-
-        try:
-            hold(where)
-        except UserError as error:
-            sys.exit(f"error: {error}")
+    begin(workflow)
 
 
 onsuccess:

@@ -5,6 +5,7 @@
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
 
 PUBLISHED_DBB = find.shipped("published/dbb_*.csv")
+FINDINGS, MULTIVERSES = find.findings(), find.multiverses()
 
 
 rule compare_benchmarks:
@@ -108,9 +109,6 @@ rule draw_comparison:
         "../scripts/draw_comparison.py"
 
 
-FINDINGS = find.findings()
-
-
 rule summarise_models:
     """The findings about each model, for its model card: Markdown, LaTeX, JSON."""
     input:
@@ -131,9 +129,6 @@ rule summarise_models:
         ),
     script:
         "../scripts/summarise_models.py"
-
-
-MULTIVERSES = find.multiverses()
 
 
 rule analyse_sensitivity:

@@ -94,27 +94,12 @@ rule construct_step:
         "../scripts/construct_step.py"
 
 
-rule summarise_construction:
-    """Count what each step kept, refined, skipped and rejected."""
+rule collect_construction:
+    """Write what was made as a dataset in DBB's format, a sheet of 100 to judge by hand, and counts of each step."""
     input:
         steps=expand(PATHS.constructed, step=STEPS),
     output:
         verdicts=f"{PATHS.construction}/verdicts.csv",
-    log:
-        PATHS.log("summarise_construction"),
-    conda:
-        "../envs/data.yaml"
-    params:
-        step=find.step("", "summarise_construction"),
-    script:
-        "../scripts/summarise_construction.py"
-
-
-rule collect_construction:
-    """Write the questions that were made as a dataset in DBB's format, and a sheet of 100 of them to judge by hand."""
-    input:
-        rows=PATHS.constructed.format(step=STEPS[-1]),
-    output:
         dataset=[f"{PATHS.construction}/dataset/{name}" for name in DATASET],
         sheet=f"{PATHS.construction}/evaluation_sheet.csv",
     log:

@@ -1,10 +1,13 @@
 # Models before they answer: from the hub, planted (the ground truth), the user's own; and the check before a run asks.
 #   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints; requests
-#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format, or questions-of-{benchmark}/; models/{model}.checked;
-#            check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
+#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ and questions-of-{benchmark}/ in Hugging Face
+#            format; models/{model}.checked; check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
 
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.workflow.plan import asked_with, check_tree, plan
+
+FAILED = failures.unchecked(CONFIG, PATHS, file_exists) if targets.partial == failures.CHECK else {}
+CHECK = check_tree(find, jobs, f"{PATHS.construction}/costs.csv" if construct.raw() else "", FAILED)
 
 
 localrules:
@@ -47,7 +50,6 @@ rule train_planted:
     priority: 50
     conda:
         "../envs/model.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
@@ -73,7 +75,6 @@ rule train_on_questions:
         benchmark=any_of(name for name in CONFIG.benchmarks if CONFIG.spec(name).taught_by_questions),
     conda:
         "../envs/model.yaml"
-    threads: 1
     resources:
         mem_mb=2000,
         runtime=10,
@@ -103,12 +104,6 @@ rule check_model:
         "../scripts/check_model.py"
 
 
-FAILED = failures.unchecked(CONFIG, PATHS, file_exists) if targets.partial == failures.CHECK else {}
-CHECK = check_tree(find, jobs, f"{PATHS.construction}/costs.csv" if construct.raw() else "")
-for part in ("checked", "fetched"):
-    CHECK[part] = {model: path for model, path in CHECK[part].items() if model not in FAILED}
-
-
 rule check:
     """What the run will ask of each model, what not and why, and what it may cost at most: before anything is asked."""
     input:
@@ -126,7 +121,7 @@ rule check:
             "",
             counted=CHECK,
             shipped=asked_with(find),
-            plan=[row._replace(reason=row.reason or FAILED.get(row.model, "")) for row in plan(CONFIG)],
+            plan=plan(CONFIG, FAILED),
             rates=jobs.rates(),
             writer=construct.setting("writer"),
         ),

@@ -26,10 +26,7 @@ rule run_experiment:
         "../envs/data.yaml"
     params:
         step=find.step(
-            "experiment",
-            "run_experiment",
-            study=find.study,
-            seeds=CONFIG.simulation.seeds if CONFIG.simulation else 0,
+            "experiment", "run_experiment", study=find.study, seeds=CONFIG.simulation.seeds if CONFIG.simulation else 0
         ),
     script:
         "../scripts/run_experiment.py"

@@ -6,6 +6,9 @@
 from biasatlas.workflow.identity import digest_of
 from biasatlas.workflow.sites import site_tree
 
+PUBLISHED, REPLICATED, SITE = find.shipped("published/*"), find.replicated_tables(), site_tree(targets)
+PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
+
 
 localrules:
     replicate,
@@ -110,10 +113,6 @@ use rule draw_figure as draw_released with:
         PATHS.log("draw_released", "benchmark", "figure"),
 
 
-PUBLISHED = find.shipped("published/*")
-REPLICATED = find.replicated_tables()
-
-
 rule replicate:
     """Check what public outputs give against every printed table and figure, by cell, and the papers' claims."""
     input:
@@ -165,10 +164,6 @@ rule replicate_part:
         ),
     script:
         "../scripts/replicate_part.py"
-
-
-SITE = site_tree(targets)
-PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
 
 
 rule write_report:

@@ -1,11 +1,13 @@
-"""Write what the construction made as a dataset, and a sheet to judge it by hand (rule collect_construction)."""
+"""Write what the construction made as a dataset, a sheet to judge it by hand, and counts (rule collect_construction)."""
 
-from biasatlas.benchmarks.dbb.construct import DATASET, dataset
+from biasatlas.benchmarks.dbb.construct import DATASET, STEPS, dataset, steps
 from biasatlas.files import read_csv, without_formulas, write_csv
 from biasatlas.workflow.job import job
 
 with job(snakemake):
-    files = dataset.dataset_files(read_csv(snakemake.input.rows).fillna(""))
+    tables = {step: read_csv(path).fillna("") for step, path in zip(STEPS, snakemake.input.steps, strict=True)}
+    write_csv(steps.verdicts(tables), snakemake.output.verdicts)
+    files = dataset.dataset_files(tables[STEPS[-1]])
     for path, table in zip(snakemake.output.dataset, files.values(), strict=True):
         write_csv(table, path)
     write_csv(without_formulas(dataset.evaluation_sheet(files[DATASET[0]])), snakemake.output.sheet)

@@ -72,7 +72,7 @@ WEIGHED = {"compare_models", "draw_comparison", "summarise_models"}
 JUDGED = {"judge_responses", "score BA", "summarise_outcomes"} | TABLES | WEIGHED
 RELEASED = {"answer_requests", "score pair", "summarise_outcomes"} | TABLES | WEIGHED
 BENCHMARKS = tuple(SCORES)
-CONSTRUCTION = {"construct_step", "summarise_construction", "all"}
+CONSTRUCTION = {"construct_step", "collect_construction", "all"}
 STARTED = {"start_construction", "estimate_construction"} | CONSTRUCTION
 
 

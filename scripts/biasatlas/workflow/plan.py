@@ -1,7 +1,7 @@
 """The tasks of every model in a run, and why it does not do the others."""
 
-from collections.abc import Collection
-from types import SimpleNamespace
+from collections.abc import Collection, Container, Mapping
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NamedTuple
 
 from biasatlas.models.kinds import KINDS
@@ -31,8 +31,11 @@ class Planned(NamedTuple):
     reason: str = ""
 
 
-def plan(config: Config) -> list[Planned]:
-    """A row for each model, benchmark, protocol and task, and for what is asked of judges."""
+def plan(config: Config, failed: Mapping[str, str] = MappingProxyType({})) -> list[Planned]:
+    """A row for each model, benchmark, protocol and task, and for what is asked of judges.
+
+    Models that ``failed`` their own check are asked nothing, for the reason there.
+    """
     rows: list[Planned] = []
     for benchmark, protocol in selection.runs(config):
         run, judge = config.benchmarks[benchmark], config.benchmarks[benchmark].judge or ""
@@ -51,7 +54,7 @@ def plan(config: Config) -> list[Planned]:
         for model in selection.models(config, benchmark, protocol):
             for task in selection.tasks(config, benchmark, model, protocol):
                 rows.append(Planned(model, "answers", benchmark, protocol, task))
-    return rows
+    return [row._replace(reason=row.reason or failed.get(row.model, "")) for row in rows]
 
 
 def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: str) -> str:
@@ -70,10 +73,10 @@ def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: st
     return ""
 
 
-def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, Any]:
+def check_tree(find: Lookup, jobs: ModelJobs, construction: str, failed: Container[str] = ()) -> dict[str, Any]:
     """What the check of a run counts: models that were checked, requests, and what judges are asked with.
 
-    ``construction`` is the path of a construction's costs, '' without one.
+    Models that ``failed`` their own check have no file of it. ``construction`` is the path of a construction's costs, '' without one.
     """
     config, paths = find.config, find.paths
     planned = plan(config)
@@ -86,10 +89,11 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str) -> dict[str, An
         and not selection.is_ordered(config, row.benchmark, row.protocol, row.task)
     )
     judged = dict.fromkeys(row.benchmark for row in planned if row.role in _JUDGES)
+    fetched = [name for name in jobs.prepared_by("fetched") if name not in failed]
     rounds = [name for name in selection.in_rounds(config) if any(name == each for each, *_ in counted)]
     return {
-        "checked": {name: File(paths.checked.format(model=name)) for name in jobs.checked},
-        "fetched": {name: File(paths.fetched.format(model=name)) for name in jobs.prepared_by("fetched")},
+        "checked": {name: File(paths.checked.format(model=name)) for name in jobs.checked if name not in failed},
+        "fetched": {name: File(paths.fetched.format(model=name)) for name in fetched},
         "requests": {
             (name, protocol, task): File(paths.requests.format(benchmark=name, protocol=protocol, task=task))
             for name, protocol, task in counted
