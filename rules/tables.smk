@@ -10,8 +10,10 @@ from biasatlas.workflow.sites import site_tree
 localrules:
     replicate,
     replicate_part,
-    # Its pages are a folder: the S3 plugin does not see one that a job elsewhere has made. SLURM's groups do send it off.
-    write_report,
+
+
+# The S3 plugin does not see a folder that a job elsewhere has made: there a pod makes the site as one file.
+PACKED = bool(workflow.storage_settings.default_storage_prefix)
 
 
 rule summarise_scores:
@@ -162,6 +164,10 @@ rule replicate_part:
 
 
 SITE = site_tree(targets)
+SITE_FILES = {
+    "page": report(PATHS.report, caption="captions/report.rst", category="report"),
+    "pages": directory(PATHS.report_pages),
+}
 PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
 
 
@@ -173,10 +179,10 @@ rule write_report:
         resources=files(PUBLISHED),
         font=files(FONT),
     output:
-        page=report(PATHS.report, caption="captions/report.rst", category="report"),
-        pages=directory(PATHS.report_pages),
+        **({"packed": PATHS.report_packed} if PACKED else SITE_FILES),
     log:
         PATHS.log("write_report"),
+    localrule: not PACKED  # SLURM's groups do send it off
     conda:
         "../envs/figures.yaml"
     params:
@@ -191,6 +197,19 @@ rule write_report:
         ),
     script:
         "../scripts/write_report.py"
+
+
+if PACKED:
+
+    rule unpack_report:
+        """Unpack the site that a job elsewhere has made."""
+        input:
+            packed=PATHS.report_packed,
+        output:
+            **SITE_FILES,
+        localrule: True
+        shell:
+            "tar -xf {input.packed} -C $(dirname {output.page})"
 
 
 # Words to type: `snakemake --cores 2 twbias`; `--list-target-rules` lists them. A single table is typed as its path.
