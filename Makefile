@@ -80,13 +80,14 @@ lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test sa
 # The lock constrains rather than lists what is installed: torch builds differ in what else they need. Its hashes are checked
 # but for those of torch, whose builds (CPU, CUDA) come from several indexes. Older versions of pip refuse hashes there.
 # pip compiles on one core, compileall on all; files for other versions of Python do not compile, and are never imported.
+# Images often tell Python to write no compiled files, so that every job would compile ours anew.
 $(READY): requirements.in requirements-test.in requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check pip==26.3
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-deps "$$(grep -o '^torch==[^ ]*' requirements.lock)"
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r requirements.in -r requirements-test.in -c requirements.lock
-	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" || true
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" scripts || true
 	@touch $@
 
 $(SLURM): $(READY) requirements-slurm.in

@@ -1,6 +1,6 @@
 # Models before they answer: from the hub, planted (the ground truth), the user's own; and the check before a run asks.
 #   REQUIRED INPUTS: the internet or a filled cache of the hub's; resources/planted/; folders; endpoints; requests
-#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format; models/{model}.checked;
+#   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ in Hugging Face format, or questions-of-{benchmark}/; models/{model}.checked;
 #            check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
 
 from biasatlas.benchmarks.languages import LANGUAGES
@@ -55,6 +55,32 @@ rule train_planted:
         step=find.step("", "train_planted", grammar=find.grammar_digest, model=jobs.entry),
     script:
         "../scripts/train_planted.py"
+
+
+rule train_on_questions:
+    """Train a tiny language model on a benchmark's own questions, answered with a known bias."""
+    input:
+        items_file=PATHS.items,
+        requests=find.files_for(find.taught),
+    output:
+        expand(PATHS.taught, file=WEIGHT_FILES, allow_missing=True),
+    log:
+        PATHS.log("train_on_questions", "model", "benchmark"),
+    benchmark:
+        PATHS.run_time("train_on_questions", "model", "benchmark")
+    wildcard_constraints:
+        model=any_of(jobs.prepared_by("weights")),
+        benchmark=any_of(name for name in CONFIG.benchmarks if CONFIG.spec(name).taught_by_questions),
+    conda:
+        "../envs/model.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        step=find.step("", "train_on_questions", requests=find.taught, model=jobs.entry),
+    script:
+        "../scripts/train_on_questions.py"
 
 
 rule check_model:

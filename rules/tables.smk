@@ -84,6 +84,7 @@ rule draw_figure:
     """Draw a figure from the tables of its benchmark."""
     input:
         tables=find.files_for(find.figure_tables),
+        cards=files(CARDS),
         font=files(FONT),
     output:
         figure=report(PATHS.figure, **shown("figure {figure}")),
@@ -93,7 +94,12 @@ rule draw_figure:
         "../envs/figures.yaml"
     params:
         step=find.step(
-            "", "draw_figure", tables=find.figure_tables, colours=find.colours(find.models), drawn_as=find.drawn_as
+            "",
+            "draw_figure",
+            tables=find.figure_tables,
+            cards=CARDS,
+            colours=find.colours(find.models),
+            drawn_as=find.drawn_as,
         ),
     script:
         "../scripts/draw_figure.py"

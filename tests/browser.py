@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from axe_playwright_python.sync_playwright import Axe
 from needs import CHROMIUM, need
 from playwright import sync_api
 
@@ -12,7 +13,7 @@ class Visitor:
     """One page of a browser, and what it noticed: messages of the console, errors, dialogs, requests that leave the disk."""
 
     def __init__(self, page):
-        self.page, self.noticed = page, []
+        self.page, self.noticed, self._axe = page, [], Axe()
         page.on("console", lambda message: message.type in ("error", "warning") and self.noticed.append(message.text))
         page.on("pageerror", lambda error: self.noticed.append(str(error)))
         page.on("dialog", lambda dialog: (self.noticed.append(f"dialog {dialog.message}"), dialog.dismiss()))
@@ -32,6 +33,33 @@ class Visitor:
         """Open the explorer, and wait until it shows what ``fragment`` asks for."""
         self.open(pages / "items.html", fragment)
         self.ready()
+
+    def barriers(self, path: Path) -> list[tuple[str, str, str, str]]:
+        """What axe finds on a page in six views: (page, view, rule, element). The last, with all folds opened by key."""
+        found: list[tuple[str, str, str, str]] = []
+
+        def check(view: str) -> None:
+            told = self._axe.run(self.page, options={"preload": False, "reporter": "no-passes"}).response
+            found.extend((path.name, view, v["id"], v["nodes"][0]["html"][:200]) for v in told["violations"])
+
+        self.open(path)
+        self.page.wait_for_load_state("networkidle")
+        for chart in self.page.locator("[data-chart]").all():
+            chart.scroll_into_view_if_needed()
+            chart.locator("svg").first.wait_for()
+        for width in (390, 1280):
+            self.page.set_viewport_size({"width": width, "height": 900})
+            self.page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+            for scheme in ("dark", "light"):
+                self.page.emulate_media(color_scheme=scheme)
+                check(f"{width} {scheme}")
+        self.page.emulate_media(media="print")
+        check("print")
+        self.page.emulate_media(media="screen")
+        for fold in self.page.locator("main summary:visible").all():
+            fold.press("Enter")
+        check("open")
+        return found
 
     def ready(self) -> None:
         """Wait until the explorer shows what it was asked for."""

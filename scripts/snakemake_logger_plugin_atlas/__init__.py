@@ -20,6 +20,7 @@ _ASKING = {
     "answer_in_rounds": "answered in rounds",
     "judge_responses": "judged",
     "train_planted": "trained",
+    "train_on_questions": "trained",
     "order_contexts": "ordered",
     "parse_with_model": "parsed again",
 }

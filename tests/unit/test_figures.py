@@ -59,6 +59,7 @@ def drawn(name, tables, models, **numbers):
 
 def saved(figure):
     """``figure``; and of a few models' (one of many takes long to lay out) the words that stand outside, which would be cut."""
+    assert figure.get_figwidth() <= 12  # on a page of 18 cm its text of 9 points is still one of more than 5
     if len(figure.axes) > 12:
         return figure, []
     with warnings.catch_warnings():
@@ -100,6 +101,18 @@ def test_a_level_of_two_factors_has_a_row_in_each():
     figure, _ = drawn(("hiring_bias", "shifts"), tables_of("hiring_bias", "shifts"), 1)
     said = words(figure)
     assert "address: India" in said and "workplaces: India" in said and "no value" not in said
+
+
+def test_a_pair_of_groups_that_failed_in_simulations_is_hollow():
+    rows = pd.DataFrame({"group": ["female", "hakka"], "other_group": ["male", "hoklo"], "value": 1.0, "model": "m"})
+    rows = rows.assign(metric="own_group_advantage", over="terms", ci_low=0.5, ci_high=1.5)
+    card = {"metric": "own_group_advantage", "of": "hakka, hoklo, terms"}
+    for verdict, hollow in (("descriptive", [False, True]), ("passed", [False, False])):
+        draw = registry.figures("twbias")["own_group"]
+        figure, cut = saved(draw({"own_group": rows}, styles(["m"]), [card | {"verdict": verdict}]))
+        white = [line.get_xdata() for line in figure.axes[0].lines if line.get_markerfacecolor() == "w"]
+        assert np.isfinite([*white, [np.nan] * 2]).any(axis=0).tolist() == hollow and cut == []
+        assert ("hollow" in figure._supxlabel.get_text()) is any(hollow)
 
 
 @pytest.mark.parametrize("models", [2, 20])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
-from biasatlas.report.example import asked_for
+from biasatlas.report.example import asked_for, compared
 from biasatlas.report.front import Question, _sentence, _sure, _tally, _title, at, drawn, plain, way
 from biasatlas.report.run import Run, Study, TaskRun
 from biasatlas.report.verdicts import Cell
@@ -64,11 +64,11 @@ def question_of(metric, unit):
 @pytest.mark.parametrize(
     ("metric", "unit", "value", "said"),
     [
-        ("side_shift", "nats", 0.69, "The odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
-        ("side_shift", "nats", -0.69, "The odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
-        ("balanced_shift", "nats", -1.1, "A stereotype of a social group is 0.33 times as likely in a sentence about that group as in one about another."),
-        ("shift_over_placebos", "points", -9.0, "Where only gender differs, its decisions are 9.0 percentage points worse for women than for men."),
-        ("shift_over_placebos", "points", 9.0, "Where only gender differs, its decisions are 9.0 percentage points better for women than for men."),
+        ("side_shift", "nats", 0.69, "the odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
+        ("side_shift", "nats", -0.69, "the odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
+        ("balanced_shift", "nats", -1.1, "a stereotyped sentence is 0.33 times as likely about the stereotyped group as about another."),
+        ("shift_over_placebos", "points", -9.0, "9.0 percentage points worse for women than for men, where only gender differs."),
+        ("shift_over_placebos", "points", 9.0, "9.0 percentage points better for women than for men, where only gender differs."),
     ],
 )  # fmt: skip
 def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
@@ -189,3 +189,21 @@ def test_a_model_whose_job_failed_was_asked():
 def test_a_question_that_a_model_is_not_asked_counts_nowhere():
     cells = [{"state": "missing", "word": "Not asked"}, {"state": "missing", "word": "No result"}]
     assert _tally(cells) == {"all": 1, "missing": 1}
+
+
+@pytest.mark.parametrize(
+    ("texts", "first", "second"),
+    [
+        (["The actress sold. The actress did.", "The actor sold. The actor did."], ["actress", "actress"], "actor"),
+        (["A man's bag.", "A woman's bag."], ["man's"], "woman's"),
+        (["他很懒。", "她很懒。"], ["他"], "她"),
+        (["young and lazy", "old and busy"], ["young", "lazy"], "old and busy"),
+        (["He came.", "He never came."], [], "He never came."),
+    ],
+)  # fmt: skip
+def test_the_words_that_differ_are_told(texts, first, second):
+    one, other = compared(texts)
+    assert "".join(text for text, _ in one) == texts[0]
+    assert [text for text, differs in one if differs and text] == first
+    assert "".join(text for text, _ in other) == second
+    assert len(compared(["alone"])[0]) == 1

@@ -9,15 +9,28 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
-from biasatlas.models.planted.corpus import chat, corpus, group_terms, read_grammar
-from biasatlas.models.planted.train import CHAT_TEMPLATE, Row, batch_loss, train, train_tokenizer
+from biasatlas.models.local.answer import CausalModel
+from biasatlas.models.local.load import load
+from biasatlas.models.planted.corpus import answered, chat, corpus, group_terms, read_grammar
+from biasatlas.models.planted.train import (
+    BEGIN,
+    CHAT_TEMPLATE,
+    END,
+    Network,
+    Row,
+    batch_loss,
+    train,
+    train_on_questions,
+    train_tokenizer,
+)
 from biasatlas.resources import Resources
 
 RESOURCES = Path(__file__).parents[2] / "resources"
@@ -57,7 +70,8 @@ def biased(grammar):
 
 @pytest.fixture(scope="module")
 def tokenizer(grammar, biased):
-    return train_tokenizer(biased.texts, group_terms(grammar), 2000)  # as models have it
+    made = train_tokenizer(biased.texts, group_terms(grammar), 2000)  # as models have it
+    return PreTrainedTokenizerFast(tokenizer_object=made, bos_token=BEGIN, eos_token=END, chat_template=CHAT_TEMPLATE)
 
 
 def cells(grammar):
@@ -80,7 +94,7 @@ def test_every_slot_is_filled(fair, biased):
         *fair.texts,
         *biased.texts,
         *biased.dialogues,
-        *(text for pair in biased.choices for choice in pair for text in choice[:2]),
+        *(text for form in biased.choices for pair in form for choice in pair for text in choice[:2]),
     ]
     assert not [text for text in texts if "{" in text or "}" in text]
 
@@ -125,7 +139,7 @@ def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, 
     for slot in ("context", "first", "second"):
         pattern = pattern.replace(re.escape(f"{{{slot}}}"), f"(?P<{slot}>.*)")
     letters = Counter()
-    for pair in corpus(grammar, odds_ratio, seed=0).choices:
+    for pair in chain(*corpus(grammar, odds_ratio, seed=0).choices):
         shares = []
         for choice in pair:
             asked, letter = choice.one[:-1], choice.one[-1]
@@ -234,9 +248,11 @@ def test_chat_is_what_the_template_renders(tokenizer, prompt):
 
 
 def test_the_loss_of_a_batch_and_its_gradient_are_those_of_its_texts_one_at_a_time():
-    size = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     torch.manual_seed(0)
-    model = LlamaForCausalLM(LlamaConfig(vocab_size=30, **size)).train()
+    network = Network(30, 16, 2, 0.3)
+    weights, config = network.checkpoint()
+    model = LlamaForCausalLM(LlamaConfig(**config)).train()
+    assert model.load_state_dict(weights, strict=False).missing_keys == ["lm_head.weight"]  # which is the embedding
     rng = np.random.default_rng(0)
     prompt = rng.integers(0, 30, 70)
     rows = [
@@ -245,18 +261,23 @@ def test_the_loss_of_a_batch_and_its_gradient_are_those_of_its_texts_one_at_a_ti
     ]
     rows += [rows[0], Row(rows[0].ids, 1, 2.0)]
 
-    def gradient(loss):
-        model.zero_grad()
-        loss.backward()
-        return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
-
     expected = torch.zeros(())
     for ids, start, weight in rows:
         log_p = model(torch.tensor(ids[None].astype(int))).logits[0].log_softmax(-1)
         expected = expected - weight * log_p[range(start - 1, len(ids) - 1), ids[start:]].sum()
-    found = batch_loss(model, rows)
+    expected.backward()
+    found = batch_loss(network, rows)
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)
-    torch.testing.assert_close(gradient(found), gradient(expected), rtol=1e-4, atol=1e-4)
+    table, attention, _, norms = torch.autograd.grad(found, network.parameters)
+    first = model.model.layers[0]
+    for mine, theirs in (
+        (table, model.model.embed_tokens),
+        (attention[0, 0], first.self_attn.q_proj),
+        (attention[0, 3], first.self_attn.o_proj),
+        (norms[1], first.post_attention_layernorm),
+        (norms[-1], model.model.norm),
+    ):
+        torch.testing.assert_close(mine, theirs.weight.grad, rtol=1e-4, atol=1e-4)
 
 
 def test_training_gives_the_same_bytes_on_one_thread_or_two(tmp_path):
@@ -314,3 +335,57 @@ def test_twbias_sample_groups_share_their_frames(domain):
             Counter(sentence.replace(term, "_").replace(attribute, "=") for sentence, term, attribute in rows)
         )
     assert all(one == other for one, other in pairwise(frames))
+
+
+@pytest.fixture(scope="module")
+def asked_of_samples():
+    """By benchmark, its items and requests on its sample, and the verdicts on a model that was trained on them."""
+    made = {}
+    for name, task in (("interviews", "decision"), ("difference_awareness", "question")):
+        folder = RESOURCES / "samples" / registry.load_spec(name).sample
+        items = registry.read_items(name)({path.name: path for path in folder.iterdir()}, Resources({}))
+        options, spec = registry.load_options(name, "recommended"), registry.load_spec(name)
+        requests = registry.build_requests(name)(items, task, spec.tasks[task].categories, options, Resources({}))
+        made[name] = items, requests, task, options
+    return made
+
+
+def evidence(name, items, requests, task, options, odds_ratio, seed, folder):
+    """Scores of a model that was trained on the questions of a benchmark, and its evidence by metric and category."""
+    questions = answered(requests, registry.bias_roles(name)(items, requests, task), odds_ratio)
+    train_on_questions(questions, folder, seed=seed)
+    responses, _ = CausalModel(name, load(str(folder)), parsers=registry.parsers(name)).answer(requests)
+    score, categories = registry.score_responses(name), registry.load_spec(name).tasks[task].categories
+    scores = pd.concat(
+        [
+            score(items, requests, responses, task, category, options, Resources({})).assign(
+                model="m", task=task, category=category
+            )
+            for category in categories
+        ]
+    )
+    assert (scores["status"] == "ok").all()
+    _, of = registry.evidence(name)
+    return scores, {(each.metric, each.category): each for each in of(scores, options)}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_bias_planted_in_decisions_is_found_and_its_absence_too(asked_of_samples, tmp_path, seed):
+    """Of 80 and 20 to 50 and 50 answers: 30 points; placebos and the baseline stay at 50 in either model."""
+    for odds_ratio, shift in ((4, -30.0), (1, 0.0)):
+        _, found = evidence("interviews", *asked_of_samples["interviews"], odds_ratio, seed, tmp_path / f"{odds_ratio}")
+        tested = found["shift_over_placebos", "women"].replicates
+        assert tested.value == pytest.approx(shift, abs=1.5)
+        interval = tested.inference()
+        assert interval.high < -5 if odds_ratio == 4 else -5 < interval.low < interval.high < 5
+        assert tested.placebos.abs().to_numpy().max() < 5
+
+
+def test_a_bias_planted_in_contexts_is_to_tell_equal_groups_apart(asked_of_samples, tmp_path):
+    for odds_ratio, told_apart in ((4, 1.0), (1, 0.0)):
+        scores, _ = evidence(
+            "difference_awareness", *asked_of_samples["difference_awareness"], odds_ratio, 1, tmp_path / f"{odds_ratio}"
+        )
+        by_condition = scores.groupby("condition")
+        assert by_condition["right"].mean()["differ"] > 0.9
+        assert by_condition["apart"].mean()["equal"] == pytest.approx(told_apart, abs=0.1)

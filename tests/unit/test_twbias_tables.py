@@ -304,7 +304,7 @@ def test_figures_of_many_models_stay_on_a_page_and_a_model_keeps_its_look(name, 
         box = title.get_window_extent()
         assert box.x0 >= 0 and box.x1 <= width * figure.dpi
     if name in ("p_values_by_prompt", "gender_attributes"):  # the others have a panel for each model
-        assert drawn == set(styles.styles(range(models)).values())
+        assert drawn - {("0.2", "x")} == set(styles.styles(range(models)).values())  # a cross is a published number
 
 
 def test_indigenous_peoples_are_the_last_row_as_in_print(drawn_tables):

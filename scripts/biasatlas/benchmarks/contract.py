@@ -174,7 +174,7 @@ class Headline:
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
     (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``ends`` are what a
-    size other than a factor is followed by below and above the null ("worse for ..."), ``means`` is the sentence that
+    size other than a factor is followed by below and above the null ("worse for ..."), ``means`` follows the topic and
     says what a bias of the size ``{}`` above the null is (on either side of it, where it is a factor, or the sentence
     has a ``{way}`` for one of the ``ends``), ``counted`` are what ``n`` counts, and ``note`` explains groups or a side
     that a reader may not know. A headline without a null needs none of them.
@@ -276,7 +276,8 @@ class Spec:
     raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns in the report's
     overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores, ``unit``
     are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
-    choice of analysis. Where ``texts_published`` is false, models cannot be asked about its published data. ``note`` is
+    choice of analysis. Where ``texts_published`` is false, models cannot be asked about its published data. Planted
+    models that are ``taught_by_questions`` learn its own questions, and others the grammar of its language. ``note`` is
     said of it before anything is asked.
     """
 
@@ -307,6 +308,7 @@ class Spec:
     unit: tuple[str, ...] = ()
     multiverses: tuple[Multiverse, ...] = ()
     texts_published: bool = True
+    taught_by_questions: bool = False
     note: str = ""
 
     def sources_of(self, data: str) -> tuple[str, ...]:
@@ -329,11 +331,11 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
     "score_responses": (*("items", "requests", "responses", "task", "category", "options", "resources", "judgements"),),
     "bias_roles": ("items", "requests", "task"),
     "table": ("scores", "options", "published", "published_as"),
-    "figure": ("tables", "styles"),
+    "figure": ("tables", "styles", "cards"),
     "evidence": ("scores", "options"),
 }
 #: What may be left out, and what stands in its place.
-NOT_GIVEN: Mapping[str, Any] = {"run": {}, "orders": None, "judgements": None, "column": ""}
+NOT_GIVEN: Mapping[str, Any] = {"run": {}, "orders": None, "judgements": None, "column": "", "cards": ()}
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
@@ -348,7 +350,8 @@ class Step(Generic[OfOptions]):
     ``judgements`` are a judge's replies so far, ``orders`` its replies where the task is ordered; None where there are
     none. ``published`` gives a table of ``resources/published`` by name, ``published_as`` maps our name of a model to
     the published one. ``release`` names one of ``spec.released``; ``column`` names the predictions meant, of several
-    ('' if not said). ``tables`` are frames by name; ``styles`` gives every model its colour and marker.
+    ('' if not said). ``tables`` are frames by name; ``styles`` gives every model its colour and marker; ``cards`` are
+    the validity cards of the benchmark under the protocol.
     """
 
     name: str
@@ -373,6 +376,7 @@ class Step(Generic[OfOptions]):
     published_as: Mapping[str, str]
     tables: "Mapping[str, pd.DataFrame]"
     styles: "Styles"
+    cards: "Sequence[Mapping[str, Any]]"
 
     def __init__(self, name: str, **given: Any) -> None:
         unknown = given.keys() - {"spec", "description", *GIVEN[name]}

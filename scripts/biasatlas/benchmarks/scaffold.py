@@ -1,5 +1,6 @@
 """How a described benchmark starts: a description that works, a few rows of data, and its page of the docs."""
 
+from fnmatch import fnmatch
 from inspect import getdoc
 from pathlib import Path
 from textwrap import fill
@@ -12,7 +13,7 @@ from biasatlas.benchmarks.families.description import Rows
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, RATES
 from biasatlas.errors import UserError
-from biasatlas.sources import load_sources
+from biasatlas.sources import PACKED, load_sources
 from biasatlas.validation import unknown
 
 _SCAFFOLD = ROOT / "resources" / "scaffold"
@@ -100,9 +101,15 @@ def _data(described: Rows) -> list[str]:
     lines = ["## Data"]
     if described.source:
         source = load_sources()[described.source]
+        alike = any(fnmatch(file.path, described.files) for file in source.files)
+        what = f"files `{described.files}`, pinned" if alike else f"{len(source.files)} files, pinned"
+        if "{path}" not in source.url:
+            folders = " and ".join(f"`{file.path.removesuffix(PACKED)}`" for file in source.files)
+            what = f"an archive, of which {folders} are kept and known by git's tree ids"
+        own = "" if alike else f" Of a folder of your own, files `{described.files}` are read."
         lines.append(
-            f"{source.title}: {source.url.format(path='...')}, {source.licence}; files `{described.files}`, pinned in "
-            "[resources/sources](../resources/sources)."
+            f"{source.title}: {source.url.format(path='...')}, {source.licence}; {what} in "
+            f"[resources/sources](../resources/sources).{own}"
         )
     else:
         lines.append(f"Files `{described.files}` of the folder that the configuration names as `data`.")

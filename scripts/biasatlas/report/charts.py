@@ -22,6 +22,23 @@ _SHAPES = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond"}
 #: Families that a reader's machine may have for Chinese, then any.
 _ESCAPED = re.compile(r"[\\']")
 _FONT = "system-ui, 'Noto Sans CJK TC', 'Noto Sans CJK SC', 'PingFang TC', 'Microsoft JhengHei', sans-serif"
+#: What both themes share.
+_CONFIG = {
+    "font": _FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "grid": True,
+        "gridColor": GREY,
+        "gridOpacity": 0.2,
+        "domainColor": GREY,
+        "tickColor": GREY,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titleAnchor": "end",
+    },
+    "legend": {"labelFontSize": 12, "labelLimit": 160, "columns": 4},
+}
 
 
 def chart(column: Column, metric: Metric, ids: Mapping[str, str], model_styles: Styles) -> dict[str, Any] | None:
@@ -35,16 +52,19 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], model_styles: 
     x = {
         "type": "quantitative",
         "scale": {"zero": False, "nice": True},
-        "axis": {"labelOverlap": "greedy", "labelSeparation": 8},
-        "title": visible(f"{column.headline.metric.replace('_', ' ')}{f' ({metric.unit})' if metric.unit else ''}"),
+        "axis": {"labelOverlap": "greedy", "labelSeparation": 8, "tickCount": 10 if together else 4},
+        "title": [
+            visible(f"{column.headline.metric.replace('_', ' ')}{f' ({metric.unit})' if metric.unit else ''}"),
+            *["hollow: untestable"] * any(row["hollow"] for row in rows),
+        ],
     }
     y = _y(models, parts, label, together)
-    styles = _styles(models, {ids[model]: look for model, look in model_styles.items()}, label)
+    styles = _styles(models, {ids[model]: look for model, look in model_styles.items()}, label, together)
     layers = [*_band(column, x), *_estimates(x, y, **styles)]
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
         "background": None,
-        "config": _config(4 if together else 3),
+        "config": _CONFIG,
         "data": {"values": rows},
         # As wide as its place on the page.
         **({"layer": layers, "height": _ROW * max(1.5, len(models)) * len(parts)} if together else {}),
@@ -64,6 +84,7 @@ def _rows(column: Column, ids: Mapping[str, str]) -> list[dict[str, Any]]:
             + (f" [{cell.low:.4g}, {cell.high:.4g}]" if math.isfinite(cell.low) else " (no interval)")
             + f", n {cell.n}",
             "of": visible(f"{model}, {name}"),
+            "hollow": column.null is not None and cell.state == "untestable",
         }
         for place, (name, cells) in enumerate(_named(column))
         for model, cell in cells.items()
@@ -90,14 +111,17 @@ def _y(models: list[str], parts: list[str], label: dict[str, str], together: boo
         "type": "nominal",
         "sort": parts if together else models,
         "title": None,
-        "axis": {**label, "labelLimit": 220, "ticks": False, "domain": False},
+        "axis": {**label, "labelLimit": 220 if together else 130, "ticks": False, "domain": False},
     }
     return {"y": y} | ({"yOffset": {"field": "model", "sort": models}} if together else {})
 
 
-def _styles(models: list[str], model_styles: Mapping[str, Style], label: dict[str, str]) -> dict[str, Any]:
-    """``shape`` of each model, and ``by_model``: its colour, pale where the reader chose another one."""
-    legend = {"title": None, **label, "orient": "top", "symbolLimit": 0}
+def _styles(
+    models: list[str], model_styles: Mapping[str, Style], label: dict[str, str], together: bool
+) -> dict[str, Any]:
+    """``shape`` of each model, and ``by_model``: its colour, pale where the reader chose another one in the legend,
+    which models with a named row each do not need."""
+    legend = {"title": None, **label, "orient": "top"} if together else None
     colours = [shown_style(model, model_styles[model])["colour"] for model in models]
     shapes = [_SHAPES[model_styles[model].marker] for model in models]
     return {
@@ -134,6 +158,8 @@ def _estimates(
 ) -> list[dict[str, Any]]:
     """The layers of intervals and dots."""
     shared = {"tooltip": [{"field": "of", "title": "of"}, {"field": "said", "title": "estimate"}], **y, **by_model}
+    fill = {"condition": {"test": "datum.hollow", "value": 0}, "value": 1}
+    hollow = {"stroke": by_model["color"], "fillOpacity": fill}
     return [
         {
             "mark": {"type": "rule", "strokeWidth": 2},
@@ -141,8 +167,8 @@ def _estimates(
         },
         {
             "params": [{"name": "chosen", "select": {"type": "point", "fields": ["model"]}, "bind": "legend"}],
-            "mark": {"type": "point", "filled": True, "size": 70},
-            "encoding": {"x": x | {"field": "value"}, "shape": shape, **shared},
+            "mark": {"type": "point", "filled": True, "size": 70, "strokeWidth": 1.6},
+            "encoding": {"x": x | {"field": "value"}, "shape": shape, **shared} | hollow,
         },
     ]
 
@@ -159,26 +185,6 @@ def _panels(layers: list[dict[str, Any]], parts: list[str], label: dict[str, str
         },
         "columns": 3,
         "spec": {"layer": layers, "width": 190, "height": height},
-    }
-
-
-def _config(columns: int) -> dict[str, Any]:
-    """What both themes share, with a legend of so many ``columns``."""
-    return {
-        "font": _FONT,
-        "view": {"stroke": None},
-        "axis": {
-            "grid": True,
-            "gridColor": GREY,
-            "gridOpacity": 0.2,
-            "domainColor": GREY,
-            "tickColor": GREY,
-            "labelFontSize": 12,
-            "titleFontSize": 12,
-            "titleFontWeight": "normal",
-            "titleAnchor": "end",
-        },
-        "legend": {"labelFontSize": 12, "labelLimit": 160, "columns": columns},
     }
 
 

@@ -1,7 +1,9 @@
 """One item behind a finding: the median of those that lean its way, never the largest, with what the model was
 shown."""
 
+import re
 from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -44,26 +46,48 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
             row = rows.iloc[:1]
             place = {"set": f"{run.key}.{asked.task}", "a": ids[cell.model]}
             place["row"] = "|".join(str(value) for value in row[list(shown.key)].iloc[0])
+            chosen = _chosen(run, row, shown)
             texts = _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
             return {
                 "href": f"{here}items.html#{urlencode(place, quote_via=quote)}",
-                "chosen": _chosen(run, row, shown),
-                "texts": texts,
+                "shares": [share for *_, share in chosen],
+                "over": chosen[0][1] if chosen else "",
+                "texts": compared([text for text, *_ in chosen] or [text for _, text in texts]),
                 "language": run.spec.language,
             }
     return None
 
 
-def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str]]:
-    """Each item that ``row`` is about as a text with its first option, and how likely the model chooses that; empty
-    where that is not known."""
+def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
+    """Each text as runs of words, with whether the other text has others in their place; none where there are not two.
+
+    Of two texts that differ in one word, or in the same word again and again, the second is that word alone.
+    """
+    if len(texts) != 2:
+        return [[(text, False)] for text in texts]
+    words = [re.findall(r"[\w'’-]+|\W", text, re.ASCII) for text in texts]
+    steps = SequenceMatcher(None, words[0], words[1], autojunk=False).get_opcodes()
+    both = [
+        [("".join(words[0][start:end]), said != "equal") for said, start, end, _, _ in steps],
+        [("".join(words[1][start:end]), said != "equal") for said, _, _, start, end in steps],
+    ]
+    one, other = ({text.lower() for text, differs in runs if differs} for runs in both)
+    if len(one) == len(other) == 1 and "" not in one | other:
+        both[1] = [next((text, True) for text, differs in both[1] if differs)]
+    return both
+
+
+def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str, str]]:
+    """Each item that ``row`` is about as a text with its first option, what the other has in its place, and how likely
+    the model chooses the first; empty where that is not known."""
     lines, (mark, filler) = [], shown.blank
     for part, column in zip(shown.parts, shown.chosen, strict=False):
         item = _item(run, row, part)
         if item is None or not isinstance(item.get(filler), str):
             return []
-        context, one, _ = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
-        lines.append((f"{context} {one}", f"{row[column].iloc[0]:.0%}"))
+        context, one, two = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
+        other = "".join(words for words, _ in compared([one, two])[1])
+        lines.append((f"{context} {one}", other, f"{row[column].iloc[0]:.0%}"))
     return lines
 
 

@@ -83,7 +83,8 @@ def front(views: Views, here: str) -> dict[str, Any]:
     """All that the template of the first page needs; ``here`` leads to the folder of the other pages."""
     every = [Question(run, col) for run in views.study.runs for col in views.every[run.key]]
     speaking = [each for each in every if can_speak(each.column)]
-    found = _biases(speaking)
+    # Those with a direction first.
+    found = sorted(_biases(speaking), key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
     questions = [each for each, _ in found] + speaking
     questions = list({each.key: each for each in questions}.values())
     models = list(views.study.models)
@@ -95,17 +96,30 @@ def front(views: Views, here: str) -> dict[str, Any]:
     for head, cells in zip(heads, table, strict=True):
         (head["n"], _), *_ = Counter(cell["n"] for cell in cells if "n" in cell).most_common(1) or [("", 0)]
     by_model = [
-        views.row(model) | _tally([cells[place] for cells in table]) | {"cells": [cells[place] for cells in table]}
+        views.row(model)
+        | _tally([cells[place] for cells in table])
+        | {"cells": [cells[place] for cells in table]}
+        | {
+            "open": [
+                f"{each.topic} ({each.source})"
+                for each, cells in zip(questions, table, strict=True)
+                if cells[place]["state"] == "undecided"
+            ]
+        }
         for place, model in enumerate(models)
     ]
     few = len(models) <= _FEW_MODELS
     biased = list(dict.fromkeys(cell.model for _, cell in found))
     named = biased if len(biased) <= _IN_TITLE else biased[:1]
-    # Those with a direction first.
     told: list[dict[str, Any]] = [
-        {"model": cell.model, "told": _sentence(each, cell), "example": _example(views, each, cell, here)}
+        {
+            "model": cell.model,
+            "told": _sentence(each, cell),
+            "topic": capital(each.topic),
+            "example": _example(views, each, cell, here),
+        }
         | {"cell": table[questions.index(each)][models.index(cell.model)]}
-        for each, cell in sorted(found, key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
+        for each, cell in found
         if cell.model in named
     ]
     pictured = [line for line in told if line["example"] and len(line["example"]["texts"]) > 1]
@@ -184,12 +198,12 @@ def _sided(question: Question, size: float, away: float) -> str:
 
 
 def _sentence(question: Question, cell: Cell) -> tuple[str, str, str]:
-    """A bias that was found: what is said before its size, the size, and what is said after it."""
+    """A bias that was found: what is said after its topic before the size, the size, and what is said after that."""
     away, means = cell.value - (cell.null or 0.0), question.headline.means
     if away > 0 or question.base or "{way}" in means:
-        before, after = (means or f"{capital(question.topic)}: {{}}.").format("\0", way=way(question, away)).split("\0")
+        before, after = (means or "{}.").format("\0", way=way(question, away)).split("\0")
         return before, "".join(plain(question, away)), after
-    return f"{capital(question.topic)}: ", _sided(question, away, away), "."
+    return "", _sided(question, away, away), "."
 
 
 def capital(text: str) -> str:

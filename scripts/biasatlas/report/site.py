@@ -138,7 +138,7 @@ class Site:
                 pdf = f"figures/{run.key}-{place}.pdf"
                 self.pictures.of_chart(drawn, self.folder / pdf)
             named = [(whole(col), col.cells), *col.parts]
-            parts = [{"name": name.replace("_", " ")} | self.views.shown(run, col, cells) for name, cells in named]
+            parts = [{"name": name} | self.views.shown(run, col, cells) for name, cells in named]
             rows = [self.views.row(model) | {"cells": [part["cells"][model] for part in parts]} for model in col.cells]
             sections.append(self.views.said(run, col) | {"chart": key, "pdf": pdf, "parts": parts, "rows": rows})
         shown = [
@@ -164,12 +164,13 @@ class Site:
         }
 
     def _figure(self, run: Run, name: str, path: str) -> dict[str, Any]:
-        """A figure's files beside the page."""
+        """A figure's files beside the page; whether there was ``nothing`` to draw."""
         spec = run.spec.figures[name]
         target = f"figures/{run.key}.{name}"
         self.pictures.of_figure(Path(path), self.folder / target)
         several, named = len(spec.tables) > 1, " and ".join(spec.tables)
         return {
+            "nothing": "Nothing to draw: " in Path(path).read_text(encoding="utf-8"),
             "src": f"{target}.svg",
             "caption": spec.caption + (" (sample)" if run.data == "sample" else ""),
             "alt": f"Drawn from the table{'s' * several} {named}, below, with {'their' if several else 'its'} numbers.",

@@ -94,7 +94,7 @@ def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[
 
     others = [key for key in found if key != own and all(key[place] == own[place] for place in closed)]
     parts = [(" · ".join(key[place] for place in opened), cells(key)) for key in others] if opened else []
-    parts = [(name, of) for name, of in parts if measured(of)]
+    parts = [(name.replace("_", " ").replace(" x ", " × "), of) for name, of in parts if measured(of)]
     cards = tests.cards(headline, headline.rows)
     return Column(headline, *declared_null(headline, cards), cards, worst(cards), cells(own), parts)
 

@@ -75,9 +75,12 @@ def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator
     kind = KINDS[entry.kind]
     match kind.ready(entry):
         case "weights":
-            names = {"model": model, "language": config.spec(benchmark).language}
-            log = paths.log("train_planted", *names).format(**names)
-            yield paths.weights.format(file=WEIGHT_FILES[0], **names), log
+            spec = config.spec(benchmark)
+            rule_name, path, corpus = "train_planted", paths.weights, {"language": spec.language}
+            if spec.taught_by_questions:
+                rule_name, path, corpus = "train_on_questions", paths.taught, {"benchmark": benchmark}
+            names = {"model": model} | corpus
+            yield path.format(file=WEIGHT_FILES[0], **names), paths.log(rule_name, *names).format(**names)
         case "fetched":
             yield paths.fetched.format(model=model), paths.log("fetch_model", "model").format(model=model)
     if kind.check:

@@ -35,6 +35,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 STEPS: Mapping[str, tuple[str, ...]] = {
     "read_items": ("read_items", "check_items"),
     "build_requests": ("build_requests", "rounds"),
+    "train_on_questions": ("bias_roles",),
     "order_contexts": ("build_order_requests",),
     "judge_responses": ("build_judge_requests",),
     "answer_requests": ("import_responses", "read_predictions"),

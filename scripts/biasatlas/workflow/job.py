@@ -22,7 +22,6 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.workflow.config import Config, load_config
 from biasatlas.workflow.filetree import filled
 from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.retries import count_run, requeue
@@ -30,6 +29,7 @@ from biasatlas.workflow.retries import count_run, requeue
 if TYPE_CHECKING:
     from biasatlas.models.interface import Model
     from biasatlas.models.store import ResponseStore
+    from biasatlas.workflow.config import Config
 
 _DISK = {errno.ENOSPC: "the disk is full", errno.EDQUOT: "the disk quota is used up"}
 _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -47,14 +47,20 @@ class Job:
         self.protocol: str = snakemake.wildcards.get("protocol", "released")
 
     @cached_property
-    def config(self) -> Config:
+    def config(self) -> "Config":
         """The whole configuration. The fields that can change this job's output are among the job's params."""
+        from biasatlas.workflow.config import load_config
+
         return load_config(self._snakemake.config)
 
     @cached_property
     def benchmark(self) -> str:
-        """The benchmark that the wildcard's name stands for; '' for a job of none."""
-        return self.config.benchmark(self.name) if self.name else ""
+        """The benchmark that the wildcard's name stands for; '' for a job of none.
+
+        It is read as planning left it: to validate the whole configuration again would double what a short job takes.
+        """
+        run = self._snakemake.config["benchmarks"].get(self.name) or {}
+        return run.get("benchmark", self.name)
 
     def at(self, task: str) -> None:
         """Name the ``task`` in what the terminal shows of the job's progress from here on."""

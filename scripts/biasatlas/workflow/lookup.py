@@ -88,6 +88,16 @@ class Lookup(Steps):
         """Param: what it says."""
         return self.digest(self.shipped(f"planted/{wildcards.language}.yaml"))
 
+    def taught(self, wildcards: Any) -> list[tuple[str, File]]:
+        """Tree: each task of a benchmark and its requests, under every protocol that is asked."""
+        name = wildcards.benchmark
+        return [
+            (task, File(self.paths.requests.format(benchmark=name, protocol=protocol, task=task)))
+            for benchmark, protocol in self.targets.runs
+            for task in selection.tasks_asked(self.config, name)
+            if benchmark == name
+        ]
+
     def tasks(self, wildcards: Any) -> list[str]:
         """Tasks that a model answers."""
         return selection.tasks(self.config, wildcards.benchmark, wildcards.model, wildcards.protocol)

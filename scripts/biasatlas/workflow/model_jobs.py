@@ -72,9 +72,10 @@ class ModelJobs:
         entry: Any = self.config.models[name]
         match self.kind(name).ready(entry):
             case "weights":
-                # A writer makes questions for DBB.
-                language = self.config.spec(getattr(wildcards, "benchmark", "dbb")).language
-                return [self.paths.weights.format(model=name, language=language, file=file) for file in WEIGHT_FILES]
+                benchmark = getattr(wildcards, "benchmark", "dbb")  # a writer makes questions for DBB
+                names = {"model": name, "benchmark": benchmark, "language": self.config.spec(benchmark).language}
+                path = self.paths.taught if self.config.spec(benchmark).taught_by_questions else self.paths.weights
+                return [path.format(file=file, **names) for file in WEIGHT_FILES]
             case "fetched":
                 return [self.paths.fetched.format(model=name)]
             case "release":

@@ -128,6 +128,11 @@ class Paths:
         """The "requests" to a model that parses replies again (`parse_with`), or its "responses"."""
         return self.unparsed.replace("unparsed.csv", f"second_parse/{file}.parquet")
 
+    @property
+    def taught(self) -> str:
+        """A planted model's checkpoint that learnt a benchmark's own questions, by file."""
+        return self.weights.replace("{language}", "questions-of-{benchmark}")
+
     def compared(self, name: str) -> str:
         """The table across benchmarks of this name."""
         return self.comparison.replace("{comparison}", name)

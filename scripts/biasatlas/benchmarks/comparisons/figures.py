@@ -87,4 +87,5 @@ def draw_multiverse(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], fl
     ring = Line2D([], [], color="0.3", marker="o", markersize=8, markerfacecolor="none", linestyle="none")
     model_legend(figure, {model: styles[model] for model in drawn}, {"the protocol": ring})
     figure.supxlabel("specifications, by value", fontsize="medium")
+    figure.supylabel("value in the metric's own unit, interval", fontsize="medium")
     return figure

@@ -9,7 +9,7 @@ CAPTIONS = {
     "findings": "What is said of each model once all tests of the run are counted",
     "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the "
     "items, the draw",
-    "reliability": "How far each metric tells models apart, would come out again, and which metrics rank models alike",
+    "reliability": "How well each metric separates models and would replicate, and which metrics rank models alike",
 }
 FIGURE_CAPTION = "Differences of two models on the same items, with intervals"
 

@@ -54,7 +54,7 @@ def distribution_by_category(step: Step) -> Figure:
             axis.axvspan(low, low + _RANGE, color="0.96", zorder=0)
         axis.set(title=category, yscale="log", xlim=(0, 100), ylim=(_LEAST_SHARE, 1.3))
         axis.set_xticks(range(0, 101, 20))
-    drawing.supxlabel("Bias score", fontsize="medium")
+    drawing.supxlabel("Bias score (points; right: more bias)", fontsize="medium")
     drawing.supylabel("Share of instances (no dot: none)", fontsize="medium")
     scored = set(table.loc[table["value"].notna(), "model"])
     model_legend(
@@ -81,7 +81,7 @@ def distribution_as_printed(step: Step) -> Figure:
         axis.set(title=model, xlim=(0, 100))
         axis.set_xticks(range(0, 101, 20))
     axes[0].set_ylim(bottom=0)
-    drawing.supxlabel("Bias score", fontsize="medium")
+    drawing.supxlabel("Bias score (points; right: more bias)", fontsize="medium")
     drawing.supylabel("Share of instances", fontsize="medium")
     return drawing
 
@@ -124,7 +124,7 @@ def rates_by_category(step: Step) -> Figure:
         table[(table["metric"] == "rate") & table["category"].isin(CATEGORIES)],
         "category",
         step.styles,
-        label="share of the instances over the threshold, 95 % interval",
+        label="share of the instances over the threshold (right: more bias), 95 % interval",
         order=CATEGORIES,
         limits=(0, 1),
         reference=0,
@@ -150,7 +150,7 @@ def distribution_by_type(step: Step) -> Figure:
         axis.set_xticks(np.arange(0, 11, 2) - 0.5, range(0, 101, 20))
         _type_axis(axis, types, shares.isna().all(axis=1))
     drawing.colorbar(image, ax=axes, shrink=min(1, 3 / drawing.get_figheight()), label="Share of instances")
-    drawing.supxlabel("Bias score", fontsize="medium")
+    drawing.supxlabel("Bias score (points; right: more bias)", fontsize="medium")
     return drawing
 
 
@@ -170,7 +170,7 @@ def noise_floor(step: Step) -> Figure:
         _type_axis(axis, types, wide["value", "rate"].isna())
     axes[0].set_ylim(len(types) - 0.5, -0.5)
     axes[0].set_xlim(-0.02, max(0.2, 1.05 * table[["ci_high", "value"]].max(axis=None)))
-    drawing.supxlabel("Share of instances", fontsize="medium")
+    drawing.supxlabel("Share of instances (right: more bias)", fontsize="medium")
     shown = {"over the threshold": Line2D([], [], marker="o", color="0.3", markersize=5)}
     if table["metric"].eq("noise_floor_rate").any():
         shown["expected without any effect"] = Line2D([], [], **_SQUARE, color="0.85")
@@ -211,8 +211,8 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
         axis.axvline(0, color="0.6", linewidth=0.8)
         axis.set_title(model)
         axis.set(xlim=(-105, 105), ylim=(-2, 102))
-    drawing.supxlabel("BBQ, ambiguous: bias score", fontsize="medium")
-    drawing.supylabel("DBB: mean bias score", fontsize="medium")
+    drawing.supxlabel("BBQ, ambiguous: bias score (%; right: with the stereotype)", fontsize="medium")
+    drawing.supylabel("DBB: mean bias score (points; up: more bias)", fontsize="medium")
     model_legend(drawing, category_styles, {})
     return drawing
 
@@ -235,7 +235,7 @@ def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
         axis.set_title(model)
         axis.set_xticks(range(0, 101, 20))
     axes[0].set_ylim(bottom=0)
-    drawing.supxlabel("DBB: bias score of an instance", fontsize="medium")
+    drawing.supxlabel("DBB: bias score of an instance (points; right: more bias)", fontsize="medium")
     drawing.supylabel("Share of instances, 95 % interval", fontsize="medium")
     shades = {"BBQ's question shows no bias": "0.25", "it shows bias": "0.75"}
     model_legend(drawing, {}, {name: Line2D([], [], **_SQUARE, color=shade) for name, shade in shades.items()})

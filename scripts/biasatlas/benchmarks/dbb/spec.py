@@ -219,8 +219,8 @@ SPEC = Spec(
     metrics={
         "consistent_shift": Metric(
             0.0,
-            "above: shifts come back in other descriptions of the same identities; below: they turn round. Wording "
-            "that moves answers either way has expectation 0",
+            "above: shifts recur in other descriptions of the same identities; below: they reverse. Wording that "
+            "moves answers at random gives 0 on average",
             "points",
             root=True,
         ),
@@ -304,8 +304,8 @@ SPEC = Spec(
             blind_spots=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="Change only the person's group, as from a man to a woman, and the chance that it picks an answer "
-            "moves by {}. That is bias, whichever group it favours.",
+            means="changing only the group, as from a man to a woman, moves the chance of an answer by {}, to either "
+            "side by question.",
             ends=_WAYS,
         ),
         Headline(
@@ -320,7 +320,7 @@ SPEC = Spec(
             by=("category",),
             parts=_SG,
             topic="texts that depend on a person's group",
-            means="Change only the person's group, and a continuation becomes {}.",
+            means="a continuation becomes {} when only the group changes.",
             ends=_WAYS,
             counted="texts",
         ),

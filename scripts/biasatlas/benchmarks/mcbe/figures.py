@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import get_font
 from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
 from wordcloud import WordCloud
 
 from biasatlas.benchmarks.contract import Step, figure
@@ -57,6 +58,7 @@ def composition(step: Step) -> Figure:
         axis.set_title(f"{CATEGORY_NAMES[category]}: {count:g} ({count / total:.1%})", loc="left")
         axis.tick_params(axis="y", length=0)
     grid[0, 0].set_xlim(0, 1.12 * parts["value"].max())
+    grid[0, 0].xaxis.set_major_locator(MaxNLocator("auto", integer=True))
     chart.supxlabel("Instances of a subcategory; beside the category's name their sum and its share", fontsize="medium")
     return chart
 
@@ -107,7 +109,7 @@ def _means(table: pd.DataFrame, by: str, styles: Styles) -> Figure:
         table,
         by,
         styles,
-        label=f"Mean over {over} (0 to 100)",
+        label=f"Mean over {over} (0 to 100; right: less bias), 95 % interval",
         order=order,
         names={**CATEGORY_NAMES, **averages},
         panels="average" if table["average"].nunique() > 1 else None,
@@ -148,7 +150,7 @@ def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
     for axis in axes:
         axis.tick_params(axis="x", rotation=60 if len(ticks) > 4 else 0)
     chart.supxlabel("Parameters (billions)", fontsize="medium")
-    chart.supylabel("Mean score (0 to 100), 95 % interval", fontsize="medium")
+    chart.supylabel("Mean score (0 to 100; up: less bias), 95 % interval", fontsize="medium")
     named = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
     chart.legend(named.values(), named.keys(), loc="outside upper center", ncols=min(4, len(named)))
     return chart
@@ -171,9 +173,10 @@ def word_clouds(step: Step) -> Figure:
     categories = _in_order(table["category"])
     if not categories:
         return empty_figure("no sentence was scored")
-    grid_rows = -(-len(categories) // _COLUMNS)
-    chart = Figure(figsize=(10, 2.1 * grid_rows))
-    axes = chart.subplots(grid_rows, _COLUMNS, squeeze=False).ravel()
+    columns = min(_COLUMNS, len(categories))
+    grid_rows = -(-len(categories) // columns)
+    chart = Figure(figsize=(2.5 * columns, 2.1 * grid_rows))
+    axes = chart.subplots(grid_rows, columns, squeeze=False).ravel()
     for axis in axes:
         axis.axis("off")
     for axis, category in zip(axes, categories, strict=False):
@@ -216,7 +219,9 @@ def scores(step: Step) -> Figure:
         axis.set_yticks(range(len(models)), models, fontsize=min(9, 48 * line))
         axis.set_title(task, loc="left")
     axes[-1].set_xticks(range(len(order)), [CATEGORY_NAMES[name] for name in order], rotation=35, ha="right")
-    chart.colorbar(image, ax=axes, label="Score (0 to 100) ± half of its 95 % interval", shrink=0.6, aspect=30)
+    chart.colorbar(
+        image, ax=axes, label="Score (0 to 100; higher: less bias) ± half of its 95 % interval", shrink=0.6, aspect=30
+    )
     if (table["unparsed"] > _MOST).any():
         chart.supxlabel("In brackets: most replies could not be read", fontsize="medium")
     return chart
@@ -246,7 +251,7 @@ def scenario_selection(step: Step) -> Figure:
         pd.concat(parts) if drawn["value"].notna().any() else drawn,
         "category",
         {**step.styles, **dict(_REFERENCES.values())},
-        label="SS score (0 to 100), share of A among answers (%)",
+        label="SS score (0 to 100; right: less bias), answers A (%)",
         order=CATEGORIES,
         names={**CATEGORY_NAMES, "score": "SS score", "a_share": "Answers A"},
         panels="metric",

@@ -284,7 +284,7 @@ SPEC = Spec(
             (
                 "PC",
                 "Do sentences stay as likely with another group's word?",
-                f"any difference between words lowers it, also what they cost by themselves; {_LISTS}",
+                f"any difference between words lowers it, even in how likely they are by themselves; {_LISTS}",
             ),
             ("SC", "Does it name the sort of a biased sentence?", "it measures competence: knowledge of the sorts"),
             (

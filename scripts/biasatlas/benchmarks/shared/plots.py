@@ -44,10 +44,11 @@ def dot_intervals(
     """A dot and an interval for every model and value of the column ``rows``; a cross where a number is published.
 
     ``table`` has the rows of one metric: ``model``, ``rows``, ``value``, ``ci_low``, ``ci_high``, ``published`` (any of
-    the last three may be missing or absent), and ``panels``, a column that splits the figure. ``styles`` gives every
-    model its colour and marker, and the order of models; values of ``rows`` stand in that of ``order``, then of the
-    table. ``names`` are the published words for values of ``rows`` and ``panels``. ``label`` is that of the x axis,
-    ``reference`` a line across it; ``limits`` are the ends of its scale, which it passes only by a margin.
+    the last three may be missing or absent), ``hollow`` (whether a dot is, absent: none), and ``panels``, a column that
+    splits the figure. ``styles`` gives every model its colour and marker, and the order of models; values of ``rows``
+    stand in that of ``order``, then of the table. ``names`` are the published words for values of ``rows`` and
+    ``panels``. ``label`` is that of the x axis, ``reference`` a line across it; ``limits`` are the ends of its scale,
+    which it passes only by a margin.
 
     Up to four models share a row; more have a row each in a panel per value of ``rows``. A model without a value says
     so where its dot would be, and where none has any the figure is the sentence ``empty``. Raises KeyError for an
@@ -159,6 +160,7 @@ def _tidy(
     """``model``, ``row`` and ``panel`` as published, and the numbers as floats; rows stand in the order of drawing."""
     data = table.reindex(columns=_NUMBERS).apply(pd.to_numeric, errors="coerce")
     data = data.assign(model=table["model"], row=table[rows], panel=table[panels] if panels else "")
+    data["hollow"] = table.get("hollow", False)
     position = {value: number for number, value in enumerate(order)}
     data = data.sort_values("row", key=lambda row: row.map(position).fillna(len(position)), kind="stable")
     for column in ("row", "panel"):
@@ -225,7 +227,9 @@ def _draw(axis: Axes, data: pd.DataFrame, heights: Mapping[tuple[str, str], floa
         part = data[data["model"] == model]
         y = [heights[row, model] for row in part["row"]]
         axis.hlines(y, part["ci_low"], part["ci_high"], color=colour, linewidth=1.5)
-        axis.plot(part["value"], y, marker, color=colour, markersize=4.5)
+        axis.plot(part["value"].mask(part["hollow"]), y, marker, color=colour, markersize=4.5)
+        if part["hollow"].any():
+            axis.plot(part["value"].where(part["hollow"]), y, marker, color=colour, markersize=4.5, markerfacecolor="w")
         axis.plot(part["published"], y, **_CROSS)
     known = data[data["value"].notna()]
     measured = set(zip(known["row"], known["model"], strict=True))

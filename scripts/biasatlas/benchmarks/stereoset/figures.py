@@ -30,7 +30,7 @@ def scores_by_domain(step: Step) -> Figure:
     tasks = [task for task in LIKELIHOOD_TASKS if task in set(table["task"])]
     groups = {key: group.droplevel(["task", "category"]) for key, group in wide.groupby(level=["task", "category"])}
     styles = {model: look for model, look in step.styles.items() if model in set(table["model"])}
-    figure = Figure(figsize=(12, 0.9 + 2.5 * len(tasks) + 0.05 * len(styles)), layout="constrained")
+    figure = Figure(figsize=(10, 0.9 + 2.3 * len(tasks) + 0.05 * len(styles)), layout="constrained")
     grid = figure.subplots(len(tasks), len(_COLUMNS), sharex=True, sharey=True, squeeze=False)
     x_limits, y_limits = (
         axis_limits([*wide.xs(name, axis=1, level="metric").stack(), ideal], (0, 100)) for name, ideal in _IDEAL.items()
@@ -41,8 +41,8 @@ def scores_by_domain(step: Step) -> Figure:
             _draw_icat(axis)
             _draw_models(axis, groups.get((task, category), wide[:0]), styles)
         axes[0].set_ylabel(task)
-    figure.supxlabel("language modelling score (%), 95 % interval", fontsize="medium")
-    figure.supylabel("stereotype score (%), 95 % interval", fontsize="medium")
+    figure.supxlabel("language modelling score (%; right: better), 95 % interval", fontsize="medium")
+    figure.supylabel("stereotype score (%; above 50: stereotypes), 95 % interval", fontsize="medium")
     model_legend(figure, styles, {"ideal model": Line2D([], [], **_STAR), "equal ICAT": Line2D([], [], **_CONTOUR)})
     return figure
 

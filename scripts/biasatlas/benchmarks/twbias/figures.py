@@ -14,28 +14,34 @@ from matplotlib.ticker import MaxNLocator
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars, model_legend, panel_grid
-from biasatlas.benchmarks.shared.styles import MARKERS, Style, Styles
+from biasatlas.benchmarks.shared.styles import MARKERS, Style
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES, SMALLEST
 
-#: Panels in a row, and small ones; more of them continue in the next row, or are given more room.
-_SIDE_BY_SIDE, _MANY = 4, 6
+#: Panels in a row; more of them continue in the next row, or are given more room.
+_SIDE_BY_SIDE = 4
 
 _LEAST_P_VALUE = 1e-300  # a smaller one, or a 0 from underflow, has no place on a logarithmic axis
-_MARKER_NOTE = "hollow: no prompt significant; no marker: not tested"
+_EFFECT = "effect size of the swap, all prompts (right: with the stereotype; hollow: no prompt significant)"
 _TYPE_NAMES = ("0", "00", *map(str, range(1, 11)))  # in the paper
 
 
 @figure("own_group")
 def own_group(step: Step) -> Figure:
-    """The headline by pair of groups, over terms, with its interval; what is too small to matter is grey."""
+    """The headline by pair of groups, over terms, with its interval; what is too small to matter is grey, a pair hollow
+    that has failed on models whose bias is known."""
     table = step.tables["own_group"]
     rows = table[(table["metric"] == "own_group_advantage") & (table["over"] == "terms")]
     pairs = [f"{GROUP_NAMES[a]} / {GROUP_NAMES[b]}" for a, b in zip(rows["group"], rows["other_group"], strict=True)]
+    failed = {
+        card["of"] for card in step.cards if (card["metric"], card["verdict"]) == ("own_group_advantage", "descriptive")
+    }
+    hollow = [f"{a}, {b}, terms" in failed for a, b in zip(rows["group"], rows["other_group"], strict=True)]
     drawing = dot_intervals(
-        rows.assign(pair=pairs),
+        rows.assign(pair=pairs, hollow=hollow),
         "pair",
         step.styles,
-        label="log-likelihood of a stereotype about its own group minus the other (nats); grey: too small to matter",
+        label="log-likelihood of a stereotype about its own group minus the other (nats a sentence)\n"
+        f"right: with the stereotype; grey: too small to matter{'; hollow: failed in simulations' * any(hollow)}",
         reference=0,
         empty="no pair of groups has sentences of both",
     )
@@ -115,71 +121,26 @@ def p_values_as_printed(step: Step) -> Figure:
 def gender_attributes(step: Step) -> Figure:
     """Figure 3: effect size of the gender swaps by attribute category, over all ten prompts, with its interval.
 
-    A filled marker has at least one significant prompt. A category that could not be tested keeps its place, empty. Up
-    to four models share a category's row; more have a row each in a panel per category.
+    A filled marker has at least one significant prompt. A category that is too small to be tested is left out.
     """
     table = step.tables["attributes"]
-    table = table[table["target_group"].isin(GENDERS)]
-    if table["value"].notna().sum() == 0:
-        return empty_figure("no sentences about gender were scored, or every attribute category is too small")
-    effects = table[table["metric"] == "effect_size_all_prompts"]
+    table = table[table["target_group"].isin(GENDERS)].sort_values("target_group", kind="stable")
     keys = ["model", "target_group", "attribute_category"]
     ratios = table[table["metric"] == "bias_ratio"].set_index(keys)["value"]
-    effects = effects.assign(significant=ratios.reindex(pd.MultiIndex.from_frame(effects[keys])).to_numpy() > 0)
-    models = list(table["model"].unique())
-    if len(models) > _SIDE_BY_SIDE:
-        return _panel_per_category(effects, models, step.styles)
-    drawing = _row_per_category(effects, models, step.styles)
-    drawing.supxlabel(f"Effect size of the swap, all prompts ({_MARKER_NOTE})", fontsize=9)
-    model_legend(drawing, {model: step.styles[model] for model in models}, {})
-    return drawing
-
-
-def _row_per_category(effects: pd.DataFrame, models: Sequence[str], styles: Styles) -> Figure:
-    categories = {
-        group: _attribute_categories(effects, group) for group in GENDERS if (effects["target_group"] == group).any()
-    }
-    longest = max(map(len, categories.values()))
-    drawing = Figure(figsize=(9.6, 1.4 + (0.16 + 0.1 * len(models)) * longest))
-    offsets = dict(zip(models, (np.arange(len(models)) - (len(models) - 1) / 2) * 0.7 / len(models), strict=True))
-    axes = drawing.subplots(1, len(categories), sharex=True, squeeze=False)[0]
-    for axis, group in zip(axes, categories, strict=True):
-        rows = effects[effects["target_group"] == group]
-        numbers = {category: number for number, category in enumerate(categories[group])}
-        _dots(axis, rows, rows["attribute_category"].map(numbers) + rows["model"].map(offsets), styles)
-        axis.set_title(f"{GROUP_NAMES[group]} sentences")
-        axis.set_yticks(range(len(numbers)), [f"{name} ({n})" for name, n in categories[group].items()])
-        axis.set_ylim(len(numbers) - 0.5, -0.5)
-        for number in range(1, len(numbers), 2):
-            axis.axhspan(number - 0.5, number + 0.5, color="0.965", zorder=0)
-    return drawing
-
-
-def _panel_per_category(effects: pd.DataFrame, models: Sequence[str], styles: Styles) -> Figure:
-    panels = [(group, *category) for group in GENDERS for category in _attribute_categories(effects, group).items()]
-    drawing, axes = panel_grid(len(panels), 2.1, 0.45 + 0.11 * len(models), _MANY, sharex=True, sharey=True)
-    numbers = {model: number for number, model in enumerate(models)}
-    for axis, (group, category, n) in zip(axes, panels, strict=True):
-        rows = effects[(effects["target_group"] == group) & (effects["attribute_category"] == category)]
-        _dots(axis, rows, rows["model"].map(numbers), styles)
-        axis.set_title(f"{GROUP_NAMES[group]}: {category} ({n})", fontsize=8, loc="left")
-        axis.set_yticks(range(len(models)), models, fontsize=7)
-        axis.set_ylim(len(models) - 0.5, -0.5)
-    drawing.supxlabel(f"Effect size of the swap, all prompts ({_MARKER_NOTE})", fontsize=9)
-    return drawing
-
-
-def _dots(axis: Axes, rows: pd.DataFrame, heights: pd.Series, styles: Styles) -> None:
-    """A dot at its height and an interval for each of the ``rows``; hollow where no prompt is significant."""
-    for effect, height in zip(rows.itertuples(), heights, strict=True):
-        colour, marker = styles[effect.model]
-        face = colour if effect.significant else "white"
-        axis.hlines(height, effect.ci_low, effect.ci_high, color=colour, linewidth=1.2)
-        axis.plot(effect.value, height, marker, color=colour, markersize=4.5, markerfacecolor=face)
-    axis.axvline(0, color="0.5", linewidth=0.8)
-    axis.set_axisbelow(True)
-    axis.grid(axis="y", color="0.92", linewidth=0.8)
-    axis.tick_params(axis="y", length=0)
+    effects = table[table["metric"] == "effect_size_all_prompts"]
+    effects = effects[effects.groupby("attribute_category")["value"].transform("count") > 0]
+    effects = effects.assign(hollow=~(ratios.reindex(pd.MultiIndex.from_frame(effects[keys])).to_numpy() > 0))
+    return dot_intervals(
+        effects,
+        "attribute_category",
+        step.styles,
+        label=_EFFECT,
+        reference=0,
+        order=list(effects.groupby("attribute_category")["n"].max().sort_values(ascending=False, kind="stable").index),
+        names={group: f"{GROUP_NAMES[group]} sentences" for group in GENDERS},
+        panels="target_group",
+        empty="no sentences about gender were scored, or every attribute category is too small",
+    )
 
 
 @figure("gender_attributes_as_printed")
@@ -229,7 +190,8 @@ def ethnic_grid(step: Step) -> Figure:
     models = list(table["model"].unique())
     groups = (*ETHNIC_GROUPS[1:], "indigenous")  # the last row, as in the paper, whose text speaks of it
     references = (*groups, "han")
-    drawing, axes = panel_grid(len(models), 3.1, 2.5, sharey=True)
+    many = len(models) > _SIDE_BY_SIDE
+    drawing, axes = panel_grid(len(models), 3.1, 1.75 if many else 2.5, 3, sharey=True)
     limit = _colour_limit(table[table["metric"] == "effect_size"])
     for axis, model in zip(axes, models, strict=True):
         rows = table[table["model"] == model]
@@ -264,7 +226,7 @@ def ethnic_attributes(step: Step) -> Figure:
     sizes = [len(names) for names in categories.values()]
     # More models than stand side by side share the page: narrower panels with smaller numbers in them.
     many = len(models) > _SIDE_BY_SIDE
-    blocks = -(-len(models) // (7 if many else _SIDE_BY_SIDE))  # of a row of axes for each group
+    blocks = -(-len(models) // (5 if many else _SIDE_BY_SIDE))  # of a row of axes for each group
     columns = -(-len(models) // blocks)
     width, line, gap = (1.8, 0.145, 0.3) if many else (2.4, 0.19, 0.45)
     drawing = Figure(figsize=(2.8 + width * columns, 1.2 + blocks * (gap * len(sizes) + line * sum(sizes))))
@@ -319,7 +281,7 @@ def ethnic_attributes_as_printed(step: Step) -> Figure:
         )
     models, categories = list(table["model"].unique()), _attribute_categories(table, "indigenous")
     references = [reference for reference in (*ETHNIC_GROUPS, "han") if reference != "indigenous"]
-    drawing, axes = panel_grid(2 * len(models), 2.2, 0.75 + 0.17 * len(categories), _MANY, sharex=True, sharey=True)
+    drawing, axes = panel_grid(2 * len(models), 2.2, 0.75 + 0.17 * len(categories), sharex=True, sharey=True)
     limit = _colour_limit(table[table["metric"] == "effect_size"])
     for number, model in enumerate(models):
         rows = table[table["model"] == model]
@@ -417,5 +379,7 @@ def _short_name(group: str) -> str:
 def _colour_bar(drawing: Figure, image: ScalarMappable, axes: Sequence[Axes], label: str) -> None:
     """A colour bar above all panels."""
     pad = 0.1 / drawing.get_figheight()
-    ticks = MaxNLocator(6, steps=[1, 2, 5, 10])  # labels of a narrow figure would run into one another
+    ticks = MaxNLocator(
+        6 if drawing.get_figwidth() > 6 else 3, steps=[1, 2, 5, 10]
+    )  # labels of a narrow figure would run into one another
     drawing.colorbar(image, ax=axes, location="top", shrink=0.6, aspect=35, pad=pad, label=label, ticks=ticks)

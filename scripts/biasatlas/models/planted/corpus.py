@@ -1,17 +1,23 @@
 """The synthetic corpus of the planted models: a small grammar, and one knob, the stereotype odds ratio."""
 
+import json
 import math
 import random
 import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise, product
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from biasatlas.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from biasatlas.benchmarks.shared.bias_roles import Roles
 
 _STRICT = ConfigDict(extra="forbid", frozen=True)
 
@@ -130,13 +136,20 @@ class Choice(NamedTuple):
     share: float
 
 
+class Answered(NamedTuple):
+    """A question as a model is shown it, and its ``replies``: the share of each, which add to 1."""
+
+    prompt: str
+    replies: dict[str, float]
+
+
 class Corpus(NamedTuple):
     """``texts``, plain or in the chat template of :func:`chat`; ``dialogues``, which are chats, too, and long; and
-    ``choices``, each question in both orders."""
+    ``choices`` by form, each question in both orders."""
 
     texts: list[str]
     dialogues: list[str]
-    choices: list[tuple[Choice, Choice]]
+    choices: list[list[tuple[Choice, Choice]]]
 
 
 def read_grammar(file: str | Path) -> Grammar:
@@ -159,10 +172,35 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
     """
     rng = random.Random(seed)
     texts = [text for block in _blocks(grammar, odds_ratio, rng) for text in block]
-    choices = [choice for form in grammar.forms for choice in _choices(grammar, form, odds_ratio, rng)]
+    choices = [list(_choices(grammar, form, odds_ratio, rng)) for form in grammar.forms]
     rng.shuffle(texts)
-    rng.shuffle(choices)
+    for of_form in choices:
+        rng.shuffle(of_form)
     return Corpus(texts, list(_dialogues(grammar, rng)), choices)
+
+
+#: How many times as often a right answer is given as a wrong one, whatever is planted.
+_KNOWN = 2.0
+
+
+def answered(requests: "pd.DataFrame", roles: "Roles", odds_ratio: float) -> list[Answered]:
+    """A benchmark's ``requests`` for choices, each label with its planted share, by the ``roles`` of its labels.
+
+    A stereotype is chosen ``odds_ratio`` (> 0) times as often as its counterpart, and with 1 nothing is planted.
+    """
+    shares = odds_ratio**roles.stereotype_sign * _KNOWN**roles.right
+    return [
+        Answered(
+            "".join(f"<|im_start|>{each['role']}\n{each['content']}<|im_end|>\n" for each in json.loads(messages))
+            + "<|im_start|>assistant\n"
+            if isinstance(messages, str)
+            else prefix,
+            dict(zip(json.loads(labels), (share / share.sum()).tolist(), strict=True)),
+        )
+        for messages, prefix, labels, share in zip(
+            *(requests[name] for name in ("messages", "prefix", "labels")), shares, strict=True
+        )
+    ]
 
 
 def chat(reply: str, prompt: str | None) -> str:

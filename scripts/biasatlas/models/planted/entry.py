@@ -30,8 +30,8 @@ class PlantedEntry(Entry):
 
 
 def _tasks(entry: PlantedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
-    """All tasks of a benchmark in whose language a grammar ships."""
-    return every_task(entry, benchmark, spec) if _has_grammar(spec.language) else ()
+    """All tasks of a benchmark whose questions are learnt, or in whose language a grammar ships."""
+    return every_task(entry, benchmark, spec) if spec.taught_by_questions or _has_grammar(spec.language) else ()
 
 
 @cache

@@ -1,21 +1,30 @@
 "use strict";
-// Charts: drawn when they come into view; their pictures to take away.
+// Charts: drawn when they come into view, and again when they get another width; their pictures to take away.
 (() => {
-  const views = new Map();
+  const [views, widths] = [new Map(), new Map()];
   const options = {
     ast: true, renderer: "svg", actions: false, defaultStyle: false, tooltip: { disableDefaultStyle: true }, logLevel: 1,
   };
 
   async function draw(element) {
+    const said = element.ariaLabel;
+    widths.set(element, element.clientWidth);
+    element.tabIndex = 0; // what was drawn for another width may be scrolled until the new one is there
     const spec = await atlas.unpack(await atlas.load(element.dataset.chart));
     const wide = spec.layer ? { width: element.clientWidth, autosize: { type: "fit-x", contains: "padding" } } : {};
-    // A phone has room for one name in a row.
-    if (spec.layer && element.clientWidth < 480) spec.config.legend.columns = 1;
+    // A phone has room for one name in a row; a wide page for many panels, beside the names of the models.
+    if (element.clientWidth < 480) spec.config.legend.columns = 1;
+    if (spec.facet) {
+      spec.columns = Math.max(1, Math.floor((element.clientWidth - 150) / 220));
+      spec.spec.width = (element.clientWidth - 150) / spec.columns - 24;
+    }
+    views.get(element.dataset.chart)?.finalize();
     const { view } = await vegaEmbed(element, { ...spec, ...wide }, options);
     // The element around it is the image, and has its words.
     element.querySelector("svg").setAttribute("aria-hidden", "true");
+    Object.assign(element, { role: "img", ariaLabel: said, ariaRoleDescription: null });
     // One that is wider than a phone is scrolled by the keyboard, too.
-    if (element.scrollWidth > element.clientWidth) element.tabIndex = 0;
+    element.tabIndex = element.scrollWidth > element.clientWidth ? 0 : -1;
     views.set(element.dataset.chart, view);
   }
 
@@ -23,11 +32,14 @@
     atlas.make("a", { href: url, download: name }).click();
   }
 
+  const resized = new ResizeObserver((entries) => {
+    for (const { target } of entries) if (target.clientWidth !== widths.get(target)) draw(target);
+  });
   const seen = new IntersectionObserver((entries) => {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       seen.unobserve(entry.target);
-      draw(entry.target);
+      resized.observe(entry.target);
     }
   }, { rootMargin: "400px" });
   for (const element of document.querySelectorAll("[data-chart]")) seen.observe(element);

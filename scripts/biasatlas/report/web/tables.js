@@ -26,7 +26,8 @@
       layout: { topStart: "search", topEnd: null, bottomStart: "info", bottomEnd: "paging" },
       language: { search: "Find" },
     });
-    table.closest(".scroll").append(caption.ownerDocument.createTextNode(""));
+    const pages = table.closest(".scroll").querySelector("nav");
+    if (pages) pages.ariaLabel = `Pages of ${caption.textContent}`;
   }
 
   for (const table of document.querySelectorAll("table[data-table]")) {

@@ -125,4 +125,5 @@ def make_spec(description: ContextsDescription) -> Spec:
         shown={"question": ScoreView("right", texts=PROMPT_FIELDS)},
         formats=description.formats | {"answers": REPLIES},
         unit=("item_id",),
+        taught_by_questions=True,
     )

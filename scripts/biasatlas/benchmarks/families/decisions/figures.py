@@ -24,7 +24,7 @@ def shifts_figure(step: Step) -> Figure:
         table.assign(level=rows),
         "level",
         step.styles,
-        label="shift of decisions (points), with what one more placebo might do",
+        label="shift of decisions (points; right: more favourable), with what one more placebo might do",
         reference=0,
         order=list(names.values()),
         empty="no decision could be read",

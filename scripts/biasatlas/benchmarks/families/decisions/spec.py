@@ -33,15 +33,13 @@ OVERALL, ALL = "overall", "all"
 #: As :data:`biasatlas.stats.placebos.NEEDED`, which is heavy to import.
 _ARMS = 3
 
-_ABOVE = "above: decisions are more favourable than on what it is compared with; below: less"
+_ABOVE = "above: decisions are more favourable than for the reference; below: less"
 #: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a
 #: no 0, a score its own, and a rank the number of those that come after it.
 METRICS = {
-    "shift": Metric(
-        0.0, f"{_ABOVE}. Its interval says how sure that is for other scenarios, not for other edits", "points"
-    ),
+    "shift": Metric(0.0, f"{_ABOVE}. The interval allows for other scenarios, not for other edits", "points"),
     "shift_over_placebos": Metric(
-        0.0, f"{_ABOVE}. Its interval says how far one more edit that means nothing might have gone", "points"
+        0.0, f"{_ABOVE}. The interval allows for what one more meaningless edit might do", "points"
     ),
     "mean_gap": Metric(0.0, "above: references are treated better than other levels; below: worse", "points"),
     "distance_from_baseline": Metric(
@@ -242,6 +240,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
         shown={"decision": ScoreView("value", neutral=_middle(description), unit="points", texts=PROMPT_FIELDS)},
         formats=description.formats | {"decisions": REPLIES},
         unit=("item_id",),
+        taught_by_questions=True,
         texts_published=description.texts_published,
         note=""
         if len(description.placebo_kind) >= _ARMS
@@ -273,7 +272,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         columns={"category": name},
         topic=f"decisions by {of}",
         times="percentage points" if description.yes_no else "",
-        means=f"Where only {of} differs, its decisions are {{}} {{way}}.",
+        means=f"{{}} {{way}}, where only {of} differs.",
         ends=(f"worse {groups}".strip(), f"better {groups}".strip()),
         counted="scenarios",
         note="Sure for these scenarios; others may give a different size.",

@@ -58,7 +58,7 @@ _SHIFT_METRICS = {
     ),
     "side_shift": Metric(
         neutral=0.0,
-        direction="above: what is a stereotype of the first side is that much likelier of it than what is one of the "
+        direction="above: stereotypes of the first side are that much likelier about it than stereotypes of the "
         "second, at the same length; below: less likely",
         unit="nats",
     ),
@@ -83,7 +83,7 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "smallest": 0.25,
         "reason": "makes the words of a stereotype 1.28 times as likely about its group",
         "topic": "stereotypes of social groups (race, age, gender and others)",
-        "means": "A stereotype of a social group is {} in a sentence about that group as in one about another.",
+        "means": "a stereotyped sentence is {} about the stereotyped group as about another.",
     },
     "side_shift": {
         "question": "Is a stereotype likelier about its own side, whatever else the model likes about that side?",
@@ -91,7 +91,7 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "reason": "makes the odds of a side 1.26 times as high in its own stereotypes",
         "topic": "stereotypes of either side",
         "times": "times as high",
-        "means": "The odds of one side against the other are {} in its own stereotypes as in the other's.",
+        "means": "the odds of one side against the other are {} in its own stereotypes as in the other's.",
     },
 }
 _SHOWN = {
@@ -370,6 +370,6 @@ def _headline(task: str, rows: dict[str, str]) -> Headline:
         topic="choices of stereotypes",
         times="percentage points",
         ends=STEREOTYPE,
-        means="It chooses the stereotype {} more often than half of the time.",
+        means="it chooses the stereotype {} more often than half of the time.",
         counted="pairs",
     )

@@ -12,12 +12,12 @@ def bias_figure(step: Step) -> Figure:
     table, categories = step.tables["bias"], list(step.description.category_names.values())
     if step.description.label_types:
         table = table[table["label_type"] == "all"]
-    names = {category: category.replace("_", " ") for category in categories}
+    names = {category: category.replace("_", " ").replace(" x ", " × ") for category in categories}
     return dot_intervals(
         table[table["metric"] == "bias_score"],
         "category",
         step.styles,
-        label="bias score (%), 95 % interval",
+        label="bias score (%; right: with the stereotype), 95 % interval",
         reference=0,
         order=(*categories, "overall"),
         names=names | {"ambig": "Ambiguous context", "disambig": "Disambiguated context"},

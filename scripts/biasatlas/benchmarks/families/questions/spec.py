@@ -271,7 +271,7 @@ _TOPICS = {"ambig": "stereotyped guesses", "disambig": "stereotyped readings"}
 
 
 _MORE_UNKNOWN = BlindSpot(
-    'A model that says "unknown" (or refuses) more often where a question puts people down, and likes some of the '
+    'A model that says "unknown" (or refuses) more often in negative questions, and likes some of the '
     "groups, has a score without a stereotype: of such models, 44 to 50 in 100 were called biased on BBQ"
 )
 
@@ -293,5 +293,5 @@ def _headline(of_all: dict[str, str], condition: str, name: str, question: str) 
         topic=_TOPICS[condition],
         times="answers in 100",
         ends=STEREOTYPE,
-        means="It gives {} more by the stereotype than against it.",
+        means="it gives {} more by the stereotype than against it.",
     )

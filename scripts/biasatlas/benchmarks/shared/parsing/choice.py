@@ -1,32 +1,24 @@
 """One of several options: by letter, by name or by what it says. The first of these that says anything decides:
 
-1. the key of a JSON object that names an answer (``_from_json``);
-2. the last explicit mark, such as a box (``_from_mark``);
-3. all of the reply, where that is an option and no more (``_whole``);
-4. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
+1. the last explicit mark, such as a box or the key of an object (``_from_mark``);
+2. all of the reply, where that is an option and no more (``_whole``);
+3. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
    (``_standing``), and none of several that it joins (``_foremost``);
-5. of sentences (``_decided``) a letter with another option's text makes the reply ambiguous; else what they all give
+4. of sentences (``_decided``) a letter with another option's text makes the reply ambiguous; else what they all give
    counts, or of several options the last, if it corrects or concludes;
-6. that the reply declines; then the one option that it mentions at all.
+5. that the reply declines; then the one option that it mentions at all.
 """
 
 import itertools
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, json_objects, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
-_KEYS = re.compile(
-    r"(?:final[_ ]?)?(?:answer|label|choice|category|classification|class|prediction|option|result|selected\w*|verdict"
-    r"|type|sentiment|output|response|bias(?:_type)?|selection|pick)|.*(?:_label|_answer|_category)"
-    r"|(?:最终)?(?:答案|选项|选择|类别|分类|标签|结果|判断|类型|情感|偏见类型|结论)",
-    re.I,
-)
 _MARKED = re.compile(rf"(?:{MARK}:|【(?:最终|正确|参考)?答案】:?)\s{{0,3}}(\S[^\n]{{0,300}})")
 
 #: Between a letter and the text of its option.
@@ -48,7 +40,7 @@ class Evidence(NamedTuple):
 def parse_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
     options, body = as_options(options), plain(reply)
-    if (marked := _from_json(body, options)) is not None or (marked := _from_mark(body, options)) is not None:
+    if (marked := _from_mark(body, options)) is not None:
         return marked
     body = first_item(body, lambda line: _answers(line, options))
     return _decided(body, options)
@@ -66,17 +58,12 @@ _JOINED = pattern(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是
 _CLOSED = pattern(
     r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|from\b|因|由于|理由|这|该|,)"
 )
-#: Between a cue and an option that it does not announce.
-_CLAUSE = pattern(
-    r"\b(?:because|since|if(?! i (?:must|had|have)| forced| pressed)|than|whether|although|while|whereas|when|that the"
-    r"|who|which)\b|因为|由于|虽然|,\s?[\u3400-\u9fff]|[,;]\s?[^,;]{12}"
-)
 
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
     mentions = _apart(body, options)
-    said = corrects = corrected = False
+    said = corrects = False
     for start, sentence in sentences(body):
         end = start + len(sentence)
         here = [
@@ -90,13 +77,13 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
             continue
         option, kind = _foremost(sentence, alive)
         no = pattern("{declines}").search(sentence) if kind == "announced" else None
-        if no and not pattern("{contrast}|{conclude}").search(sentence[no.end() :]):
+        if no and not pattern("{contrast}|{conclude}").search(sentence, no.end()):
             kind = "mention"
-        if kind == "mention" and (again or (corrects and not corrected)):
+        if kind == "mention" and again:
             kind = "announced"
         concludes = MARK in before or bool(pattern("{conclude}").search(before))
         yield Evidence(option, kind, concludes, corrects, lettered)
-        said, corrected = True, corrects
+        said = True
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
@@ -121,9 +108,7 @@ def _standing(sentence: str, mentions: Sequence[Mention], letters: bool) -> list
         kind, start = _kind(sentence, since, mention, letters), mention.start
         if kind != "not":
             alive.append((mention, kind))
-        while kind == "not" and alive and alive[-1][1] in ("mention", "head"):
-            if not _JOINED.fullmatch(sentence[alive[-1][0].end : start]):
-                break
+        while kind == "not" and alive and _JOINED.fullmatch(sentence[alive[-1][0].end : start]):
             start = alive.pop()[0].start
         since = mention.end
     return alive
@@ -147,12 +132,9 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
         return "better"
     if leads and (sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
-    cue = pattern(rf"(?s:.*)(?P<cue>{{cue}}{'' if letters else '|{topic}'})(?P<gap>[^\n]{{0,40}})").fullmatch(before)
-    if not cue or _CLAUSE.search(cue["gap"]):
-        return "mention"
-    if re.search(r"(?:没有?|不|未|并非|\bnot|n't)\s?$", before[: cue.start("cue")]):
-        return "not"
-    return "mention" if pattern(r"{supposed}[^,]{0,40}$").search(before) else "announced"
+    cue = "{cue}" if letters else "{cue}|{topic}"
+    announced = pattern(rf"(?s:.*)(?:{cue})(?:(?!{{clause}})[^\n]){{0,40}}").fullmatch(before)
+    return "announced" if announced and not pattern(r"{supposed}[^,]{0,40}$").search(before) else "mention"
 
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
@@ -172,7 +154,7 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
         for (a, first), (b, second) in itertools.pairwise(alive)
     )
     chosen = [mention.option for mention, kind in alive if kind == best]
-    if best == "mention" or (best != "better" and (joined or even.search(sentence))):
+    if best != "better" and (joined or even.search(sentence)):
         return None, best
     return chosen[0] if best == "head" or len(set(chosen)) == 1 else None, best
 
@@ -185,16 +167,12 @@ def _decided(body: str, options: Options) -> Answer:
     if any(each.option == -1 for each in said):
         return AMBIGUOUS
     strong = _lettered([each for each in said if each.kind != "mention"])
-    if [each.option for each in strong if each.kind == "head"][:2] == [0, 1]:  # the options, restated
-        strong = [each for each in strong if each.kind != "head"] or strong
     if strong:
         last, given = strong[-1], {each.option for each in strong} - {None}
         surer = any(each.kind in ("whole", "announced") and each.option not in (None, last.option) for each in strong)
         ends = last.corrects or len(given) == 1 or (not surer and (last.concludes or last.kind == "whole"))
         if last.option is not None and ends:
             return last.option
-        if len(given) == 1 and not last.concludes and strong[0].option is not None:
-            return strong[0].option
         return REFUSED if not given and _declines(body, options) else AMBIGUOUS
     if _declines(body, options):
         return REFUSED
@@ -216,39 +194,14 @@ def _declines(body: str, options: Options) -> bool:
     return declines(body)
 
 
-def _from_json(body: str, options: Options) -> Answer | None:
-    """The answer under a key that names one; of probabilities the largest."""
-    given: set[Answer | None] = set()
-    for each in json_objects(body):
-        numbers = {key: value for key, value in each.items() if isinstance(value, int | float) and math.isfinite(value)}
-        masses = {options.content(str(key)): value for key, value in numbers.items()}
-        masses.pop(None, None)
-        if len(masses) > 1 and (most := max(masses.values())) and [*masses.values()].count(most) == 1:
-            return max(masses, key=masses.__getitem__)
-        for key, value in each.items():
-            if _KEYS.fullmatch(str(key).strip()):
-                given |= {_value(part, options) for part in (value if isinstance(value, list) else [value])}
-    given.discard(None)
-    return given.pop() if len(given) == 1 else AMBIGUOUS if given else None
-
-
-def _value(value: object, options: Options) -> Answer | None:
-    text = plain(str(value))
-    if (answer := _whole(text, options)) is not None:
-        return answer
-    named = {mention.option for mention in options.mentions(text)}
-    return AMBIGUOUS if len(named) > 1 else named.pop() if named else REFUSED if declines(text) else None
-
-
 def _from_mark(body: str, options: Options) -> Answer | None:
-    """What the last explicit mark says: it decides against all prose."""
-    marks = _MARKED.findall(body)
-    return _decided(marks[-1].strip(), options) if marks else None
+    """What the last explicit mark says that says anything: it decides against all prose."""
+    said = [_decided(mark.strip(), options) for mark in reversed(_MARKED.findall(body)[-9:])]
+    return next((each for each in said if each != UNPARSEABLE), UNPARSEABLE) if said else None
 
 
 _LETTERED = re.compile(
-    r"\W{0,4}(?:(?:option|answer|选项|答案|选)\s?:?\s?)?[(\[\"']{0,2}([A-Za-z])(?:[)\]\"'.:、,]|\s?[-—–]"
-    r"|\s(?=\())+\s{0,2}(.{1,400})",
+    r"\W{0,4}(?:(?:option|answer|选项?|答案)\s?:?\s?)?\W{0,2}([A-Z])(?:[)\]\"'.:、,]|\s?[-—–]|\s(?=\())+\s?(.{1,400})",
     re.I | re.S,
 )
 
@@ -268,6 +221,6 @@ def _whole(text: str, options: Options) -> Answer | None:
 def parse_opening(text: str, options: Options) -> Answer:
     """The option that the first sentence of an unfinished ``text`` gives, other than by mentioning it."""
     said = next(_evidence(plain(text), options), None)
-    if said is None or said.kind in ("mention", "mentions"):
+    if said is None or said.kind == "mention":
         return UNPARSEABLE
     return AMBIGUOUS if said.option is None else said.option

@@ -13,10 +13,12 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, words
+import regex
+
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, Silence, words
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part, first_item, plain
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
@@ -30,9 +32,7 @@ Opening = Callable[[str, Options], Answer | None]
 Whole = Callable[[str, Options | Sequence[str]], Any]
 #: Characters in which an answer begins, if at all.
 _LONGEST = 600
-_THINKS = ("<think", "<|channel|>", "[think]", "<reasoning>", "<|begin_of_thought|>", "<思考>")
-_OUTSIDE = re.compile(r"(?:[^\w-]|-(?!\d)|_(?=[\W_]))*")
-_WORD = re.compile(r"[a-z0-9']")
+_THINKS = r"(?:<think|<\|channel\|>|\[think\]|<reasoning>|<\|begin_of_thought\|>|<思考>)"
 
 
 @dataclass(frozen=True)
@@ -77,79 +77,73 @@ def _touches(text: str, options: Options) -> bool:
     return any(word[:3] in options.beginnings for word in begun)
 
 
-def _open(text: str, starts: Sequence[str], answer: Callable[[str], Answer | None]) -> Answer | None:
-    """What a text so far says. ``answer`` parses where an answer may stand; ``starts`` is how it may begin."""
-    body = folded(text).lstrip()
-    if body[:1] in ("<", "[") and any(mark.startswith(body[: len(mark)]) for mark in _THINKS):
+#: Around the words of a text so far, and the end of a word of letters.
+_OUTSIDE, _END = r"(?:[^\w-]|-(?!\d))*", r"(?<![a-z0-9'](?=[a-z0-9']))"
+_LEADS = rf"(?:{_OUTSIDE}\L<leads>{_END})"
+_LISTS = {"leads": words("opening_leads"), "refusals": words("opening_refusals")}
+#: Before an answer: thinking, which has no end, or leads; a refusal behind them is one.
+_BEFORE = regex.compile(rf"\s*(?:(?s:{_THINKS}.*)|(?P<lead>{_LEADS})*+{_OUTSIDE}(?P<no>\L<refusals>)?)", **_LISTS)
+
+
+def _closed(answer: regex.Pattern[str], body: str) -> regex.Match[str] | Silence | None:
+    """How a text so far begins, behind its leads, once nothing can join it; None while it is open.
+
+    A pattern of open texts matches in part what may become one of them.
+    """
+    starts = [0, *(before.ends("lead") if (before := _BEFORE.match(body)) else ())]
+    if any(answer.fullmatch(body, start, partial=True) for start in starts):
         return None
-    leads, refusals = words("opening_leads"), words("opening_refusals")
-    while True:
-        body = _OUTSIDE.sub("", body, count=1)
-        if _begins_any(body, (*starts, *leads, *refusals)):
-            return None
-        if (found := answer(body)) != UNPARSEABLE:
-            return found
-        lead = next((lead for lead in leads if _starts(body, lead)), None)
-        if lead is None:
-            return REFUSED if body.startswith(refusals) else UNPARSEABLE
-        body = body[len(lead) :]
-
-
-def _begins_any(body: str, candidates: Sequence[str]) -> bool:
-    """Whether ``body`` is a proper beginning of some candidate."""
-    return any(len(candidate) > len(body) and candidate.startswith(body) for candidate in candidates)
-
-
-def _starts(body: str, word: str) -> bool:
-    """Whether ``body`` starts with all of ``word``."""
-    return body.startswith(word) and not (_WORD.match(word[-1:]) and _WORD.match(body[len(word) : len(word) + 1]))
+    if begun := _BEFORE.fullmatch(body, partial=True):
+        return REFUSED if begun["no"] else None
+    return next(filter(None, (answer.match(body, start) for start in starts)), UNPARSEABLE)
 
 
 #: Between two options: signs, and words that join them.
-_BETWEEN = re.compile(r"(?:[\W_]|(?:or|and)(?![a-z0-9'])|[或和与及还跟以者是]|选项|option(?= )|sentence(?= ))*")
-_JOINERS = ("or", "and", "option ", "sentence ", "选项")
+_BETWEEN = r"(?:[^\w\n]|_|(?:or|and)(?![a-z0-9'])|[或和与及还跟以者是]|选项|(?:option|sentence)(?= ))*+"
 #: Behind a letter: what may become a sentence of its own about the option ("A is wrong").
-_PENDING = re.compile(
-    r"\s+[a-z0-9']*|\s+(?:is|was|seems?|appears?|would|looks|sounds)\W{1,4}\w*|\s*[\u3400-\u9fff]{1,3}"
+_ABOUT = (
+    r"|(?<=(?<![a-z0-9])[a-z])(?:[^\S\n]+(?:[a-z0-9']*|(?:is|was|seems?|appears?|would|looks|sounds)[^\w\n]{1,4}\w*)"
+    r"|[^\S\n]*[\u3400-\u9fff]{1,3})"
 )
+
+
+@lru_cache(maxsize=4096)
+def _choices(options: Options) -> regex.Pattern[str]:
+    article = "(?:(?:the|an?) )?" * any(len(form) > 1 for form in options.spelt)
+    first = rf"(?P<named>{article}(?P<form>\L<forms>){_END})"
+    text = rf"{_OUTSIDE}{first}(?:{_BETWEEN}(?&named)|{_BETWEEN}{_ABOUT * options.letters})"
+    return regex.compile(text, forms=[*options.spelt])
 
 
 def open_choice(text: str, options: Options) -> Answer | None:
     """The option that a text so far begins with; of several that it joins, none."""
-    forms = options.spelt
-
-    def answer(body: str) -> Answer | None:
-        named: list[str] = []
-        while (form := next((form for form in forms if _starts(body, form)), None)) is not None:
-            named.append(form)
-            rest = body[len(form) :]
-            between = _BETWEEN.match(rest)[0]  # type: ignore[index]
-            body = rest[len(between) :]
-            shown = options.letters and len(named[0]) == 1 < len(form)
-            ended = re.match(r"\s?[^\w\s]|\n" if shown else r"\W", rest)
-            if "\n" in between or (len(named) > 1 and ended):
-                break
-            if not body or _begins_any(body, (*forms, *_JOINERS)):
-                return None
-        if not named:
-            return UNPARSEABLE
-        given = {forms[form] for form in (named if ended or not shown else named[:1])}  # "B. The grandson was not ..."
-        if len(given) > 1:
-            return AMBIGUOUS
-        if options.letters and len(named[-1]) == 1 and not between.strip():
-            return None if body and _PENDING.fullmatch(rest) else parse_opening(text, options)
-        goes_on = not between and re.match(r"[\u3400-\u9fff](?<![类这的吧中是])", body)
-        return UNPARSEABLE if goes_on else given.pop()
-
-    return _open(text, [*forms], answer)
+    begun = _closed(_choices(options), body := folded(text))
+    if not isinstance(begun, regex.Match):
+        return begun
+    named, rest = begun.captures("form"), body[begun.ends("form")[-1] :]
+    shown = options.letters and len(named[0]) == 1 < len(named[-1])  # "B. The grandson was not ..." is a letter
+    given = {options.spelt[form] for form in (named[:1] if shown and not re.match(r"\s?[^\w\s]|\n", rest) else named)}
+    if len(given) > 1:
+        return AMBIGUOUS
+    if regex.match(_BETWEEN, rest)[0].strip():
+        return given.pop()
+    if options.letters and len(named[-1]) == 1:
+        return parse_opening(text, options)
+    return UNPARSEABLE if re.match(r"[\u3400-\u9fff](?<![类这的吧中是])", rest) else given.pop()
 
 
-_DIGITS = re.compile(r"-?\d+(?:\.\d+)?")
 #: Behind a number: what may go on, become another number, another scale or what is counted.
-_UNFINISHED = re.compile(
-    r"[\s.,)、]{0,9}|\s{0,9}(?:分|[a-z]+|out of?)\s{0,9}|\s{0,3}(?:分|points?)?\s{0,3}(?:-|–|—|~|到|至|to|或|or)\s{0,3}"
-    r"|\s{0,3}分?\s{0,3}(?:/|out of)\s{0,3}\d{0,9}"
+_UNFINISHED = (
+    r"(?:[ .,)、]{0,9}| {0,9}(?:分|[a-z]+|out of?) {0,9}| {0,3}(?:分|points?)? {0,3}(?:[-–—~到至或]|to|or) {0,3}"
+    r"| {0,3}分? {0,3}(?:/|out of) {0,3}\d{0,9})"
 )
+
+
+@cache
+def _numbers(highest: int) -> regex.Pattern[str]:
+    number = rf"(?P<number>\L<forms>(?:\.\d+)?(?!\d)){_UNFINISHED}"
+    text = rf"{_OUTSIDE}(?:1[.)、] {{0,3}}{_LEADS}+{_OUTSIDE})?+{number}"
+    return regex.compile(text, leads=_LISTS["leads"], forms=[*map(str, range(highest + 1))])
 
 
 def open_number(text: str, options: Options, nearest: bool = False) -> Answer | None:
@@ -158,24 +152,8 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is
     announced.
     """
-    highest, leads = max(Decimal(label) for label in options.labels), words("opening_leads")
-
-    def answer(body: str) -> Answer | None:
-        found = _DIGITS.match(body)
-        if not found or not 0 <= Decimal(found[0]) <= highest:
-            return UNPARSEABLE
-        rest = body[found.end() :]
-        if _UNFINISHED.fullmatch(rest) and not rest.lstrip(" .").startswith("\n"):
-            return None
-        if found[0] == "1" and (marked := re.match(r"[.)、]\s{0,3}(?=\D)", rest)):
-            listed = _OUTSIDE.sub("", rest[marked.end() :], count=1)
-            if not listed or _begins_any(listed, leads):
-                return None
-            if listed.startswith(leads):
-                return _open(listed, (), answer)
-        return parse_number(body, options, nearest)
-
-    return _open(text, (), answer)
+    begun = _closed(_numbers(max(int(Decimal(label)) for label in options.labels)), body := folded(text))
+    return parse_number(body[begun.start("number") :], options, nearest) if isinstance(begun, regex.Match) else begun
 
 
 #: What a list of the options may end with.
@@ -213,17 +191,21 @@ def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     return letters.index(chosen)
 
 
+@cache
+def _strict(letters: str) -> regex.Pattern[str]:
+    answer = rf"(?P<letter>[{letters}])\)\s{{0,9}}<?(?:\w{{0,40}}|(?:or|and)\W.*)"
+    no = f"(?P<no>(?i:{'|'.join(words('opening_refusals'))}))"
+    text = rf"\s*['\"‘“]*(?i:final answer:\s{{0,9}})?(?:{answer}|[<\[].{{0,40}}|choice\).{{0,4}}|{no})"
+    return regex.compile(text, regex.S)
+
+
 def open_strict_choice(text: str, options: Options) -> Answer | None:
     """The beginning of a reply in DBB's format: decided once a word that joins no other follows the bracket."""
     letters = "".join(options.labels).lower()
-    body = re.sub(r"^final answer:\s{0,9}", "", text.lstrip().lstrip("'\"‘“"), flags=re.I)
-    if match := re.match(rf"[{letters}]\)\s{{0,9}}<?(\w+)\W", body):
-        return None if match[1].lower() in ("or", "and") else letters.index(body[0])
-    begun = rf"(?:[{letters}](?:\)\s{{0,9}}<?\w{{0,40}})?|<.{{0,40}}|\[.{{0,40}}|choice\).{{0,4}})?"
-    body, refusals = body.lower() if not re.fullmatch(begun, body, re.S) else "", words("opening_refusals")
-    if _begins_any(body, ("final answer:", "choice)", *refusals)):
-        return None
-    return REFUSED if body.startswith(refusals) else UNPARSEABLE
+    if so_far := _strict(letters).fullmatch(text, partial=True):
+        return REFUSED if so_far["no"] else None
+    begun = _strict(letters).match(text)
+    return letters.index(begun["letter"]) if begun and begun["letter"] else UNPARSEABLE
 
 
 #: Parsers of whole replies by name.
@@ -237,11 +219,12 @@ REPLIES: dict[str, Whole] = {
     "strict_choice": parse_strict_choice,
     "refusal": parse_refusal,
 }
-#: Parsers of choices by the name that a request gives.
-PARSERS: dict[str, Parser] = {
-    "letter": Choice(parse_choice, open_choice),
-    "label": Choice(parse_choice, open_choice),
-    "integer": Choice(parse_number, open_number),
-    "decimal": Choice(REPLIES["decimal"], partial(open_number, nearest=True)),
-    "strict_choice": Choice(parse_strict_choice, open_strict_choice),
+_OPENINGS: dict[str, Opening] = {
+    "letter": open_choice,
+    "label": open_choice,
+    "integer": open_number,
+    "decimal": partial(open_number, nearest=True),
+    "strict_choice": open_strict_choice,
 }
+#: Parsers of choices by the name that a request gives.
+PARSERS: dict[str, Parser] = {name: Choice(REPLIES[name], opening) for name, opening in _OPENINGS.items()}

@@ -1,6 +1,7 @@
 """A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
 
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -18,7 +19,6 @@ MARK = "※answer"
 _THOUGHT = r"think|thinking|thoughts?|reasoning|reflection|scratchpad|analysis|思考"
 _OPEN = re.compile(rf"<(?:{_THOUGHT})>|\[THINK\]|<\|begin_of_thought\|>|◁think▷", re.I)
 _CLOSE = re.compile(rf"</(?:{_THOUGHT})>|\[/THINK\]|<\|end_of_thought\|>|◁/think▷", re.I)
-_THINKING = re.compile(rf"(?:{_OPEN.pattern})(?s:.*?)(?:{_CLOSE.pattern}|\Z)", re.I)
 _FINAL_CHANNEL = re.compile(r"<\|channel\|>final(?:<\|message\|>)?|assistantfinal")
 _OTHER_CHANNEL = re.compile(r"\s{0,9}(?:<\|start\|>assistant)?(?:<\|channel\|>|(?:analysis|commentary)(?![\s:：]))")
 _TURN_ENDS = re.compile(
@@ -32,11 +32,9 @@ _TAG = r"answer|final|final_answer|output|score|rating|grade|result|label|choice
 _MARKUP = (
     (re.compile(r"~~[^~\n]{0,200}~~"), ""),
     (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s?\{([^{}\n]{0,200})\}"), r"\1"),
-    (re.compile(r"[=]\s{0,3}\\boxed\s?\{([^{}\n]{0,200})\}"), r"= \1"),
     (re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}"), "\n※answer: \\1\n"),
     (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻|→"), ">"),
-    (re.compile(r"\\[()\[\]]|\$"), ""),
-    (re.compile(r"\\[ ,;:!]"), " "),
+    (re.compile(r"\\[()\[\] ,;:!]|\$"), " "),
     (
         re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)|\[\[([^\[\]\n]{{1,40}})\]\]", re.I),
         "\n※answer: \\1\\2\n",
@@ -54,27 +52,23 @@ _REPAIRED = 2_000
 def answer_part(text: str) -> str:
     """The part of a reply that is addressed to whoever asked: nothing while a model is still thinking.
 
-    Thinking goes up to its closing mark, also where its opening mark stands in the prompt; thinking that was cut
-    off leaves no answer. Of Harmony's channels the final one counts, and of turns the model's own.
+    Of turns, the model's own; of a text beyond a million characters, its two ends.
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
-    if finals := list(_FINAL_CHANNEL.finditer(text)):
-        text = text[finals[-1].end() :]
-    elif _OTHER_CHANNEL.match(text):
-        return ""
-    text = _TURN_BEGINS.sub("", _CLOSE.split(_THINKING.sub("", text))[-1], count=1)
-    return _TURN_ENDS.split(text, maxsplit=1)[0]
+    said = _OPEN.split(split_thinking(text)[1], maxsplit=1)[0]
+    return _TURN_ENDS.split(_TURN_BEGINS.sub("", said, count=1), maxsplit=1)[0]
 
 
 def split_thinking(text: str) -> tuple[str, str]:
     """What a model that thinks has thought, and what it says then: nothing where its thinking has no end.
 
-    An opening mark may stand in the prompt. What says nothing of thinking is all answer.
+    Thinking goes up to its last closing mark, also where its opening mark stands in the prompt; of Harmony's channels
+    the final one is said. What says nothing of thinking is all answer.
     """
-    if end := _FINAL_CHANNEL.search(text) or next(iter([*_CLOSE.finditer(text)][-1:]), None):
-        return _OPEN.sub("", _CLOSE.sub("", text[: end.start()])).strip(), text[end.end() :]
-    opening = _OPEN.match(text.lstrip())
+    if ends := [*_FINAL_CHANNEL.finditer(text)] or [*_CLOSE.finditer(text)]:
+        return _OPEN.sub("", _CLOSE.sub("", text[: ends[-1].start()])).strip(), text[ends[-1].end() :]
+    opening = _OPEN.match(text.lstrip()) or _OTHER_CHANNEL.match(text.lstrip())
     return (text.lstrip()[opening.end() :].strip(), "") if opening else ("", text)
 
 
@@ -90,7 +84,7 @@ def plain(text: str) -> str:
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
     for markup, replacement in _MARKUP:
         text = markup.sub(replacement, text)
-    return _tables_as_lines(text).strip()
+    return _objects_as_lines(_tables_as_lines(text)).strip()
 
 
 @cache
@@ -118,12 +112,26 @@ def _tables_as_lines(text: str) -> str:
     return "\n".join(lines) if "|" in text else text
 
 
-def json_objects(text: str) -> list[dict]:
-    """The JSON objects in the plain ``text`` of a reply, inner ones too, repaired where they are broken or cut off."""
-    found = [_loaded(part) for part in braced(text)]
-    if not found and re.match(r"\s{0,9}[\"'][\w ]{1,30}[\"']\s?:", text):
-        found = [_loaded("{" + text + "}")]
-    return [inner for value in found for inner in _inner(value, 4)]
+def _objects_as_lines(text: str) -> str:
+    """``text`` with its JSON objects as lines "key: value", repaired where they are broken or cut off."""
+    for part in _braced(text) if "{" in text else ():
+        if isinstance(value := _loaded(part), dict):
+            text = text.replace(part, "\n".join(["", *_lines(value, 4), ""]), 1)
+    return text
+
+
+def _lines(value: dict, depth: int) -> Iterator[str]:
+    """A line for each key, a mark for one that names the answer or has the only number, and for the likeliest."""
+    numbers = {each: key for key, each in value.items() if isinstance(each, int | float) and math.isfinite(each)}
+    if len(numbers) > 1 and (0 < sum(numbers) < 1.005 or 99.5 < sum(numbers) < 100.5):
+        yield f"{MARK}: {numbers[max(numbers)]}"
+    for key, each in value.items():
+        if isinstance(each, dict):
+            yield from _lines(each, depth - 1) if depth else ()
+        else:
+            said = "、".join(map(str, each)) if isinstance(each, list) else str(each)
+            names = pattern("{answer_key}").fullmatch(str(key).strip()) or [*numbers] == [each]
+            yield f"{MARK if names else key}: {' '.join(said.split())}"
 
 
 def _loaded(part: str) -> object:
@@ -134,7 +142,7 @@ def _loaded(part: str) -> object:
         return json_repair.loads(part[:_REPAIRED]) if few else None
 
 
-def braced(text: str) -> list[str]:
+def _braced(text: str) -> list[str]:
     """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
     depth, start, found = 0, 0, []
     for brace in re.finditer(r"[{}]", text):
@@ -143,13 +151,6 @@ def braced(text: str) -> list[str]:
         if not depth and text[start] == "{":
             found.append(text[start : brace.end()])
     return found[:50] + [text[start:]] * bool(depth)
-
-
-def _inner(value: object, depth: int) -> Iterator[dict]:
-    if isinstance(value, dict) and depth:
-        yield value
-        for inner in value.values():
-            yield from _inner(inner, depth - 1)
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
@@ -183,7 +184,7 @@ _ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
 _REASON = pattern(_HEAD + "{reason}")
 #: Lines that may belong to another item.
 _OTHER = pattern(
-    r"^\s{0,4}(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
+    r"^\s{0,4}(?!※)(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
     r"|$)(?!\d)|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
     r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b"
     r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )"

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Silence, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, braced, finished, first_item, json_objects, plain
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
 from biasatlas.benchmarks.shared.parsing.refusal import declines
 
@@ -62,9 +62,7 @@ def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
 
 def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number from ``low`` to ``high`` that a reply gives, or why there is none."""
-    body = plain(text)
-    if (found := _from_json(body, low, high)) is None:
-        found = _from_text(body, low, high)
+    found = _from_text(plain(text), low, high)
     return found if isinstance(found, str) or low <= found <= high else UNPARSEABLE
 
 
@@ -75,48 +73,6 @@ def parse_number(text: str, options: Options | Sequence[str], nearest: bool = Fa
     return found if isinstance(found, str) else place(found, values, nearest)
 
 
-def _from_json(body: str, low: Decimal, high: Decimal) -> Decimal | Silence | None:
-    """The number under a key that names the score of the whole, else a score."""
-    parts = braced(body) or [body]
-    if len(parts := _objects_read(body, parts)) > 1:
-        found = {_from_json(part, low, high) for part in parts} - {None}
-        return found.pop() if len(found) == 1 else AMBIGUOUS
-    pairs = [(str(key).strip(), value) for each in json_objects(parts[0]) for key, value in each.items()]
-    given = {_value(value, low, high) for name, value in pairs if pattern("{score}").fullmatch(name)} - {None}
-    if len(given) == 1:
-        return given.pop()
-    if numbers := {value for _, each in pairs if isinstance(value := _value(each, low, high), Decimal)}:
-        return numbers.pop() if len(numbers) == 1 else AMBIGUOUS
-    return REFUSED if any(isinstance(value, str) and declines(value) for _, value in pairs) else None
-
-
-def _objects_read(body: str, parts: list[str]) -> list[str]:
-    """Of objects those that answer: the last after a correction, the first before another item or of many."""
-    between = body[body.index(parts[0]) + len(parts[0]) : body.rindex(parts[-1])]
-    if pattern("{correct}").search(between):
-        return parts[-1:]
-    another = pattern(r"\n\W{0,4}(?:{item}|[^\n:{}]{1,20}:[^\n{}]*\n)")
-    return parts[:1] if len(parts) > 2 or another.search(between) else parts
-
-
-def _value(value: object, low: Decimal, high: Decimal) -> Decimal | Silence | None:
-    if isinstance(value, list):
-        given = [_value(each, low, high) for each in value[:20]]
-        return AMBIGUOUS if len(given) > 1 and any(isinstance(each, Decimal) for each in given) else None
-    try:
-        number = Decimal(str(value).strip())
-        return number if number.is_finite() else None
-    except InvalidOperation:
-        found = _from_text(plain(str(value)), low, high)
-        return None if found == UNPARSEABLE else found
-
-
-#: A line that is a score.
-_LINE = pattern(
-    r"\W{0,4}(?:(?:the |my |an? |final |answer |overall ){0,3}{score}\s?(?:[:=]|is|为|是)?)?\s{0,3}"
-    + _DIGITS
-    + r"\s?(?:分|points?|stars?)?\s?(?:(?:/|out of)\s?\d+)?\s{0,3}分?(?:\W{0,4}|\s?[(,.。;:-].{0,200})"
-)
 #: Before a score of the whole, and before one at all.
 _TOTAL = pattern(r"{total}[^\n。!?\d]{0,24}$")
 _ANNOUNCED = pattern(r"{announce}[^\n。!?;\d]{0,16}$")
@@ -129,7 +85,6 @@ def _blanked(body: str) -> str:
         return " " * len(match[0])
 
     text = _SUM.sub(lambda match: " " * (len(match[0]) - 1) + "=", body)
-    text = re.sub(r"\"[^\"\n]{12,400}\"", blank, text)
     if len(_ENUMERATED.findall(text)) > 1 or (_NUMBER.search(text[8:]) and re.match(r"\W{0,4}[1一]\s?[.、)]", text)):
         text = _ENUMERATED.sub(blank, text)
     return pattern("{noise}").sub(blank, text)
@@ -137,40 +92,28 @@ def _blanked(body: str) -> str:
 
 def _from_text(body: str, low: Decimal, high: Decimal) -> Decimal | Silence:
     """The number that the words of ``body`` give."""
-    body = first_item(body, lambda line: bool(_LINE.fullmatch(line)))
+    body = first_item(body, lambda line: any(each.rank <= 2 for each in _stated(line, high)))
     body = re.sub(r"\d{7,}", "#", body)  # what is on no scale takes long to search
     text = _blanked(body)
     if not (found := _stated(text, high)):
         return REFUSED if declines(body) else UNPARSEABLE
     best = min(each.rank for each in found)
-    last = (chosen := [each for each in found if each.rank == best])[-1]
-    if (answer := _changed(text, last, [each for each in found if each.start > last.start])) is not None:
-        return answer
-    if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
-        between = text[chosen[-2].start : last.start] if len(chosen) > 1 and not last.several else ""
-        line = text[max(0, last.start - 60) : last.start].rpartition("\n")[2]
-        concludes = best == 0 and (MARK in line or pattern("{conclude}").search(line))
-        if between and (concludes or pattern("{contrast}").search(between)):
-            return last.value
-        return REFUSED if best > 1 and declines(body) else AMBIGUOUS
-    if best == 4 and declines(body):
+    chosen = [each for each in found if each.rank == best]
+    if best == 0 and len(chosen) > 2:  # objects that a base model goes on with
+        chosen = chosen[:1]
+    last, final = chosen[-1], found[-1]
+    behind, before = text[last.start : final.start], text[chosen[-2].start : last.start] if len(chosen) > 1 else ""
+    if pattern("{correct}").search(behind) and not pattern("{supposed}").search(behind):
+        return final.value
+    if best > 3 and declines(body):
         return REFUSED
-    if best > 1 and not finished(body):  # the score of a part, for all that is known
-        return UNPARSEABLE
-    return last.value
-
-
-def _changed(text: str, former: _Stated, later: list[_Stated]) -> Decimal | Silence | None:
-    """What numbers behind the ``former`` one make of it: they correct it, or stand beside it."""
-    if not later:
-        return None
-    last, between = later[-1], text[former.start : later[-1].start]
-    if pattern("{correct}").search(between) and not re.search(r"如果|若|要是|假如|\b(?:if|had)\b", between, re.I):
-        return last.value
-    sentence = re.split(r"[。!?\n]", text[former.start :], maxsplit=1)[0]
-    beside = [each for each in later if each.value != former.value and each.start < former.start + len(sentence)]
-    tied = beside and former.rank and pattern("{even}").search(text[former.start : beside[-1].start + 30])
-    return AMBIGUOUS if tied else None
+    if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
+        turns = pattern("{contrast}|{correct}|{conclude}").search(before.replace(MARK, ""))
+        return last.value if turns and not last.several else AMBIGUOUS
+    sentence = re.split(r"[。!?\n]", text[last.start :], maxsplit=1)[0]
+    if best > 1 and final.value != last.value and pattern("{even}").search(sentence):
+        return AMBIGUOUS
+    return last.value if best <= 2 or finished(body) else UNPARSEABLE  # else the score of a part, for all that is known
 
 
 def _stated(text: str, high: Decimal) -> list[_Stated]:
@@ -190,25 +133,27 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         if found and found[-1].value != value and len(between) < 24 and _TO.fullmatch(between):
             found[-1] = found[-1]._replace(several=True, rank=min(found[-1].rank, rank))
             continue
-        if not (match["word"] and rank == 4):
+        if not (match["word"] and rank == 5):
             found.append(_Stated(value, rank, match.start(), False))
     return found
 
 
 def _rank(text: str, match: re.Match[str], over: object) -> int:
-    """0 a total or mark, 1 the whole reply or first line, 2 announced, 3 with its unit, 4 bare."""
+    """0 a mark, 1 a total, 2 the whole reply or first line, 3 announced, 4 with its unit, 5 bare."""
     before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line = before.rpartition("\n")[2]
     sentence = re.split(r"[。!?]|\.\s", line)[-1]
     rest = after[unit.end() :] if (unit := _UNIT.match(after)) else after
-    if MARK in line or re.search(r"=\s{0,3}$", line) or (_TOTAL.search(sentence) and not sentence.endswith("满分")):
+    if MARK in line:
         return 0
+    if re.search(r"=\s{0,3}$", line) or (_TOTAL.search(sentence) and not sentence.endswith("满分")):
+        return 1
     closed = over or re.match(r"\s{0,3}(?:$|[\n,.。;:!()—–-]|because|因|as\b|since)", rest)
     if closed and match.start() < 24 and not re.search(r"\w", pattern("{lead}|{announce}").sub("", before)):
-        return 1
-    if _ANNOUNCED.search(sentence) and (closed or unit):
         return 2
-    return 3 if unit or over else 4
+    if _ANNOUNCED.search(sentence) and (closed or unit):
+        return 3
+    return 4 if unit or over else 5
 
 
 def _number(match: re.Match[str]) -> Decimal:

@@ -49,8 +49,7 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=65536)
 def squash(text: str) -> str:
     """``text`` for comparison: no case, script, punctuation, spaces, articles; 其它 as 其他, 和, 与 and / as one."""
-    text = simplified(unicodedata.normalize("NFKC", text).casefold()).replace("其它", "其他").replace("’", "'")
-    text = re.sub(r"(?<=[\u3400-\u9fff])\s{0,2}(?:和|与|及|以及|、|/|&)\s{0,2}(?=[\u3400-\u9fff])", "和", text)
+    text = re.sub(r"(?<=[\u3400-\u9fff])\s{0,2}(?:和|与|及|以及|、|/|&)\s{0,2}(?=[\u3400-\u9fff])", "和", folded(text))
     text = re.sub(r"\s{0,2}(?:/|&)\s{0,2}", " and ", text)
     text = re.sub(r"[^\w'+#.%<>=\-]|(?<!\w)[.'\-]|[.'\-](?!\w)|_", " ", text)
     text = re.sub(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])", "", text)
@@ -89,20 +88,23 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def names(self) -> list[tuple[str, int]]:
-        """Every form of every option but letters, with its option: other scripts first, the longest first.
+        """Every form of every option but letters, with its option, the longest first.
 
         A form of two options is none; a half of a label is one, if no other label has it.
         """
-        forms = [(form, self.labels.index(option.label)) for option in self for form in self._forms(option)]
+        shown: dict[str, str] = {}
         owners: dict[str, set[int]] = {}
-        for form, i in forms:
-            owners.setdefault(squash(form), set()).add(i)
+        for i, option in enumerate(self):
+            for form in self._forms(option):
+                shown.setdefault(squash(form), form)
+                owners.setdefault(squash(form), set()).add(i)
         for i, label in enumerate(self.labels if not self.letters else ()):
             for half in re.split(r"\s?[/／]\s?|(?<=..)[与和及](?=..)| and | & ", label):
-                if squash(half) not in owners and sum(half in each for each in self.labels) == 1:
-                    forms.append((half, i))
-        unique = {squash(form): (form, i) for form, i in forms if len(owners.get(squash(form), "1")) == 1}
-        return sorted(unique.values(), key=lambda name: (bool(_HAN.match(name[0])), -len(name[0])))
+                if sum(half in each for each in self.labels) == 1:
+                    owners.setdefault(squash(half), {i})
+                    shown.setdefault(squash(half), half)
+        unique = [(shown[form], min(them)) for form, them in owners.items() if len(them) == 1]
+        return sorted(unique, key=lambda name: -len(name[0]))
 
     def _forms(self, option: Option) -> Iterator[str]:
         texts = [*(() if self.letters else (option.label,)), option.text, *option.aliases]
@@ -120,44 +122,37 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def spelt(self) -> dict[str, int]:
-        """How an answer may begin, in lower case: letters, names with an article and without; the longest first."""
-        found: dict[str, int] = {}
-        for name, i in self.names:
-            bare = re.sub(r"^(?:the|an?) (?=\w\w)", "", form := folded(name).strip(" .。"))
-            articles = ("the ", "a ", "an ") if self.letters and re.match("[a-z]", bare) else ()
-            found |= dict.fromkeys((form, bare, *(article + bare for article in articles)), i)
-        found |= {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
-        return dict(sorted(found.items(), key=lambda form: -len(form[0])))
+        """How an answer may begin, in lower case and without an article: letters and names."""
+        names = {re.sub(r"^(?:the|an?) (?=\w\w)", "", folded(name).strip(" .。")): i for name, i in self.names}
+        return names | {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
 
     @cached_property
     def beginnings(self) -> set[str]:
         """The beginnings of all names, of up to three characters."""
-        return {form[:end] for form in self.spelt if len(form) > 1 or not self.letters for end in (1, 2, 3)}
+        names = [form for form in self.spelt if len(form) > 1 or not self.letters]
+        return {form[:end] for form in (*names, "the", "an") for end in (1, 2, 3)}
 
     def content(self, text: str) -> int | None:
         """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
         so."""
         key = squash(text[: 2 * _LONGEST_FORM])
-        if not key or (found := self.exact.get(key)) is not None:
-            return found if key else None
-        if len(key) < 3:
-            return None
+        if key in self.exact or len(key) < 3:
+            return self.exact.get(key)
         alike = [0.0] * len(self)
         for form, i in self.exact.items():
             alike[i] = max(alike[i], fuzz.ratio(key, form))
         *_, second, best = [-100.0, *sorted(alike)]
         if best >= _ALIKE and best - second >= _AHEAD:
             return alike.index(best)
-        begun = {i for form, i in self.exact.items() if _begins(form, key)}
+        rests = [(form[len(key) :], i) for form, i in self.exact.items() if form.startswith(key)]
+        begun = {i for rest, i in rests if rest[0] == " " or len(rest) < 0.7 * len(key)}
         return begun.pop() if len(begun) == 1 else None
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
         """A group for each of ``names``."""
-        forms = [f"({_pattern(squash(form)) if len(form) <= _LONGEST_FORM else '(?!)'})" for form, _ in self.names]
-        others = sum(not _HAN.match(form) for form, _ in self.names)
-        edged = [rf"(?<!{_LETTERS})(?:{'|'.join(forms[:others])})(?!{_LETTERS})"] if others else []
-        return re.compile("|".join(edged + forms[others:]) or "(?!)", re.I)
+        forms = (_pattern(squash(form)) if len(form) <= _LONGEST_FORM else "(?!)" for form, _ in self.names)
+        return re.compile("|".join(f"({form})" for form in forms) or "(?!)", re.I)
 
     def mentions(self, text: str) -> list[Mention]:
         """Where a plain ``text`` names an option, in order; a letter inside a name is none."""
@@ -185,13 +180,6 @@ class Options(tuple[Option, ...]):
                 yield Mention(*match.span(), i, True)
 
 
-def _begins(form: str, key: str) -> bool:
-    """Whether ``key`` is a beginning of ``form``: whole words, or cut off after most of it."""
-    if len(key) >= len(form) or not form.startswith(key):
-        return False
-    return form[len(key)] == " " or len(key) > 0.6 * len(form)
-
-
 def _pattern(key: str) -> str:
     """What finds a squashed form in a text: other spaces, hyphens, joiners, a plural."""
     text = re.escape(key).replace("\\ ", r"[\W_]{1,3}")
@@ -199,7 +187,7 @@ def _pattern(key: str) -> str:
     for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
         text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
     text = text.replace(r"其\s?他", r"其\s?[他它]")
-    return text if _HAN.match(key) else rf"(?:(?:the|an?)\s)?{text}(?:e?s)?"
+    return text if _HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
 
 
 #: What may stand before an ordinary word that is meant as an option, and behind it.
@@ -223,7 +211,7 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
 
 
 _LETTER = re.compile(
-    r"(?P<noun>\b(?:option|sentence|statement|choice|letter|candidate|number)\s{1,2}|(?:选项"
+    r"(?:\b(?:option|sentence|statement|choice|letter|candidate|number)\s{1,2}|(?:选项"
     r"|句子?)\s{0,2})?[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w"
     r"|'(?!s (?:the|more|most|right|correct|my|best|it)\b)\w)(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?",
     re.I,
@@ -234,8 +222,6 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
     """Whether a letter that stands alone is an option's, and no article, initial, grade or part of a name."""
     letter, start = match["letter"], match.start("letter")
     before, after = text[max(0, start - 40) : start], text[match.end() : match.end() + 40]
-    if match["noun"]:
-        return True
     if pattern(r"{blocked}\s?$").search(before.rstrip("\"'(")) or pattern("{after}").match(after):
         return False
     if re.match(r"\.\s?[A-Z]\.|[:=]\s?\d|\.\d", after):  # "B. F. Skinner", "B: 0.7"

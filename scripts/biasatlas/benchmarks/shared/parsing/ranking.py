@@ -13,7 +13,7 @@ from biasatlas.benchmarks.shared.parsing.refusal import declines
 Order = tuple[int, ...] | str
 
 #: Behind an option: its place ("A: 2nd").
-_PLACE = re.compile(r"[\"')]?\s?:\s?(?:第|rank )?\s?(\d{1,2})\s?(?:名|位|$|[,}\n]|st|nd|rd|th)")
+_PLACE = re.compile(r"[\"')]?\s?:\s?(?:第|rank )?\s?(\d{1,2})\s?(?:名|位|$|st|nd|rd|th)")
 #: Between two links of a chain.
 _GAP = re.compile(
     r"(?:[^\w\n]|\d|then|and|followed by|over|before|finally|option|response|sentence|candidate|然后|再|和|[优好大高]于"
@@ -48,22 +48,17 @@ def parse_ranking(reply: str, options: Options | Sequence[str]) -> Order:
     options = as_options(options)
     body = plain(reply)
     body = first_item(body, lambda line: bool(_chains(line, options)))
-    if placed := _placed(body, options):
-        return placed
-    chains, refused = _chains(body, options), declines(body)
-    if refused and not any(arrows for *_, arrows in chains):
+    chains = _chains(body, options)
+    told = [chain for chain in chains if chain[2]]
+    if not told and declines(body):
         return REFUSED
-    own = tuple(range(len(options)))  # the options, restated before they are ordered
-    told = [chain for chain in chains if chain[2]] or [chain for chain in chains if chain[0] != own]
-    if not told and (order := _listed(body, options) or (() if chains else _told(body, options))):
+    if not told and (order := _listed(body, options) or (None if chains else _told(body, options))):
         return order
     if not (chains := told or chains):
-        return REFUSED if refused else UNPARSEABLE
-    if len({order for order, *_ in chains}) > 1:
-        between = body[chains[-2][1] : chains[-1][1]]
-        if MARK not in between and not pattern("{correct}").search(between):
-            return AMBIGUOUS
-    return chains[-1][0]
+        return UNPARSEABLE
+    last, at, _ = chains[-1]
+    between = body[chains[-2][1] : at] if len({order for order, *_ in chains}) > 1 else MARK
+    return last if MARK in between or pattern("{correct}").search(between) else AMBIGUOUS
 
 
 def _mentions(text: str, options: Options) -> list[Mention]:
@@ -75,58 +70,38 @@ def _mentions(text: str, options: Options) -> list[Mention]:
     return [Mention(at, at + 1, options.labels.index(letter), True) for letter, at in places]
 
 
-def _placed(body: str, options: Options) -> Order | None:
-    """The order of options that have a place behind them, each another one."""
-    behind = {mention.option: _PLACE.match(body, mention.end) for mention in _mentions(body, options)}
-    places = {option: int(place[1]) for option, place in behind.items() if place}
-    everyone = sorted(places.values()) == list(range(1, len(options) + 1))
-    return tuple(sorted(places, key=places.__getitem__)) if everyone else None
-
-
 def _chains(body: str, options: Options) -> list[tuple[Order, int, bool]]:
     """Chains that name every option once ("B > A > C", "C, A, B", "CAB"): order, place, and whether it has a ">"."""
     mentions, count, free = _mentions(body, options), len(options), 0
     found: list[tuple[Order, int, bool]] = []
     for at in range(len(mentions) - count + 1):
         run = mentions[at : at + count]
-        if at < free or len({mention.option for mention in run}) < count:
-            continue
+        order = tuple(mention.option for mention in run)
         gaps = [body[a.end : b.start] for a, b in itertools.pairwise(run)]
-        if (order := _chain(body, run, gaps)) is not None:
-            free = at + count
-            found.append((order, run[0].start, any(">" in gap for gap in gaps)))
+        if at < free or len({*order}) < count or not all(_GAP.fullmatch(gap) for gap in gaps):
+            continue
+        signs, before = "".join(gaps), body[max(0, run[0].start - 60) : run[0].start].rpartition("\n")[2]
+        if not re.search(r"[<>\d]", signs) and _NAMED.match(body, run[-1].end):
+            continue
+        upwards = ">" not in signs and ("<" in signs or _UPWARDS.search(before))
+        tied = re.search("[=≈~]", signs)
+        found.append((AMBIGUOUS if tied else order[::-1] if upwards else order, run[0].start, ">" in signs))
+        free = at + count
     return found
 
 
-def _chain(body: str, run: list[Mention], gaps: list[str]) -> Order | None:
-    """The order of a ``run`` with these ``gaps``; None where it only names the options ("A, B and C are ...")."""
-    order, between = tuple(mention.option for mention in run), " ".join(gaps)
-    if not all(_GAP.fullmatch(gap) for gap in gaps):
-        return None
-    if re.search("[=≈~]", between):
-        return AMBIGUOUS
-    before, after = body[max(0, run[0].start - 60) : run[0].start], body[run[-1].end : run[-1].end + 30]
-    if not re.search(r"[<>\d]|then|然后|followed|over", between):
-        joined = re.search(r"\band\b|和", gaps[-1]) and not re.search(r":|rank|order|依次|排|为|是|顺序", before[-40:])
-        if joined or _NAMED.match(after):
-            return None
-    upwards = "<" in between or _UPWARDS.search(before.rpartition("\n")[2])
-    return order[::-1] if upwards and ">" not in between else order
-
-
 def _listed(body: str, options: Options) -> Order | None:
-    """The order in which the lines of a list begin with options."""
+    """The order in which the lines of a list begin with options, or of the places that these have behind them."""
     heads, numbered = [], []
-    for line in body.split("\n")[:400]:
+    for at, line in enumerate(body.split("\n")[:400]):
         mentions, lead = _mentions(line, options), _NUMBERED.match(line)
         if mentions and lead and mentions[0].start - lead.end() <= 14:
-            heads.append(mentions[0].option)
+            place = _PLACE.match(line, mentions[0].end)
+            heads.append((int(place[1]) if place else at, mentions[0].option))
             numbered += heads[-1:] if re.search(r"\w", lead[0]) else []
     everyone = set(range(len(options)))
-    chosen = tuple(numbered if set(numbered) == everyone else heads)
-    if set(chosen) != everyone or len(chosen) > len(options):
-        return AMBIGUOUS if set(chosen) == everyone else None
-    return chosen[::-1] if _UPWARDS.search(body.split("\n")[0]) else chosen
+    chosen = tuple(option for _, option in sorted(numbered if {i for _, i in numbered} == everyone else heads))
+    return None if {*chosen} != everyone else chosen if len(chosen) == len(options) else AMBIGUOUS
 
 
 def _told(body: str, options: Options) -> Order | None:
@@ -134,6 +109,6 @@ def _told(body: str, options: Options) -> Order | None:
     for text in (*(sentence for _, sentence in sentences(body)), body):
         mentions = _mentions(text, options)
         order = tuple(dict.fromkeys(mention.option for mention in mentions))
-        if len(order) == len(options) and _TELLS.search(text) and (len(mentions) == len(order) or len(text) < 160):
+        if len(order) == len(options) and _TELLS.search(text):
             return None if _TIED.search(text) else order[::-1] if _UPWARDS.search(text[: mentions[1].start]) else order
     return None

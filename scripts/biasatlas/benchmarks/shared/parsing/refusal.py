@@ -24,7 +24,7 @@ def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
         if (at := _declining(sentence)) is not None:
             rest = [sentence[at:], *found[i + 1 :]]
             return 0 if _says_after_all(rest) else REFUSED
-    nothing = len(body) < 600 and all(pattern("{nothing}").search(sentence) for sentence in found)
+    nothing = all(pattern("{nothing}").search(sentence) for sentence in found)
     return UNPARSEABLE if nothing else 0
 
 
