@@ -30,7 +30,7 @@ Number = float | str
 
 
 class Said(NamedTuple):
-    """One artefact's word and numbers of one claim; None: it does not say. "" in ``said`` is said of no unit."""
+    """One artefact's word, numbers and reason of one claim; None: it does not say. "" in ``said`` is said of no unit."""
 
     artefact: str
     verdict: str
@@ -38,6 +38,7 @@ class Said(NamedTuple):
     low: Number | None
     high: Number | None
     said: str = ""
+    why: str | None = None
 
 
 def agrees(shown: Number | None, known: float) -> bool:
@@ -70,7 +71,7 @@ def _rows_said(rows: Iterable[dict], table: str) -> Iterator[tuple[Key, Said]]:
     for row in (row for row in rows if row["metric"] == metric and isinstance(row["verdict"], str) and row["verdict"]):
         numbers = (math.nan if row[name] is None else row[name] for name in ("value", "ci_low", "ci_high"))
         said = words(row["verdict"], float(row["smallest"] or "nan"), row["unit"] or "", pair=table == "pairs")
-        yield tuple(row[name] or "" for name in keys), Said("", row["verdict"], *numbers, said)
+        yield tuple(row[name] or "" for name in keys), Said("", row["verdict"], *numbers, said, row["why"])
 
 
 def every(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
@@ -94,7 +95,7 @@ def disagreements(results: Path, protocol: str) -> list[str]:
     for key, said in every(results, protocol):
         claim = claims.get(key)
         if claim is None:
-            if said.verdict != "untestable":
+            if said.verdict != "untestable" or key[1:] in {each[1:] for each in claims}:
                 found.append(f"{said.artefact}: {key} is {said.verdict}, and the comparisons do not have it")
             continue
         if said.verdict != claim.verdict or (said.said and said.said != claim.said):
@@ -103,6 +104,11 @@ def disagreements(results: Path, protocol: str) -> list[str]:
             ours, theirs = getattr(said, name), getattr(claim, name)
             if not agrees(ours, theirs):
                 found.append(f"{said.artefact}: {name} of {key} is {ours}, in the {claim.artefact} {theirs:g}")
+        # An undecided one is followed by what would have been found.
+        if said.why is not None and not said.why.startswith(claim.why):
+            found.append(
+                f"{said.artefact}: {key} is so since {said.why!r}, in the {claim.artefact} since {claim.why!r}"
+            )
     return found
 
 
@@ -146,12 +152,13 @@ def _summary(results: Path, protocol: str, model: str) -> Iterator[tuple[Key, Sa
             key = (model, *(row[name] for name in _KEYS[1:]))
             numbers = [math.nan if row[name] is None else row[name] for name in ("value", "low", "high")]
             assert row["verdict"] == state
-            yield key, Said("summary json", state, *numbers, words(state, row["smallest"] or 0, row["unit"]))
+            said = words(state, row["smallest"] or 0, row["unit"])
+            yield key, Said("summary json", state, *numbers, said, row["why"])
             what = f"{row['title']}, {' '.join(filter(None, (row['measure'], row['part'])))}"
             category = rf"[ ,]{re.escape(row['category'])}"
             for ending, sections in texts.items():
                 under = [
-                    (heading, found)
+                    (heading, found, line)
                     for heading, lines in sections.items()
                     for line in lines
                     if line.startswith((f"{what},", f"{what} ("))
@@ -159,18 +166,19 @@ def _summary(results: Path, protocol: str, model: str) -> Iterator[tuple[Key, Sa
                     if found
                 ]
                 if len(under) != 1:
-                    yield key, Said(f"summary {ending}", f"in {[heading for heading, _ in under]}", *numbers)
+                    yield key, Said(f"summary {ending}", f"in {[heading for heading, *_ in under]}", *numbers)
                     continue
-                ((heading, found),) = under
+                ((heading, found, line),) = under
                 shown = {"low": None, "high": None, "unit": "", "said": ""} | found.groupdict()
                 said = f"{shown['said']}{shown['unit'] if shown['unit'] != row['unit'] else ''}"
                 limits = (shown["low"], shown["high"])
-                yield key, Said(f"summary {ending}", heading, shown["value"], *limits, said)
+                why = row["why"] if row["why"] in line else line
+                yield key, Said(f"summary {ending}", heading, shown["value"], *limits, said, why)
 
 
 #: A claim in a line of a summary: "overall: 0.9 [0.5, 1.3] nats, without bias 0: biased by ..." and "overall (0.9)".
 _TOLD = r": (?P<value>\S+)(?: \[(?P<low>\S+), (?P<high>\S+)\])?(?: (?P<unit>[^,]+))?, without bias \S+: (?P<said>[^:(;]+?)(?: \(q|:|;)"
-_LISTED = r" \((?P<value>[^)]+)\)"
+_LISTED = r"(?: \((?P<value>[^)]+)\))?(?=[,:])"
 
 
 def _sections(text: str) -> dict[str, list[str]]:
@@ -204,20 +212,24 @@ def _page(results: Path, model: str, claims: dict[Key, Said]) -> Iterator[tuple[
     text = (results / f"report/pages/model-{model}.html").read_text(encoding="utf-8")
     rows = {}
     for row in re.findall(r"<tr><td><a href.*?</tr>", text, flags=re.DOTALL):
+        row = row.replace("<small", "\N{BULLET}<small", 1)  # the reason stands below the word
         cells = [" ".join(html.unescape(re.sub(r"<[^>]+>", "", cell)).split()) for cell in re.split(r"</td>", row)]
         rows[cells[0], cells[1]] = cells
     for benchmark, title, question, about in _headlines(claims):
         cells = rows.get((title, question))
-        if cells and cells[3]:
-            said = cells[2].split(" ", 1)[1]
+        if cells:
+            said, _, why = cells[2].split(" ", 1)[1].partition("\N{BULLET}")
             low, high = re.findall(r"[-−\d.e]+", cells[4]) or (None, None)
-            yield (model, benchmark, *about), Said("page", said.split()[0], cells[3], low, high, said)
+            yield (
+                (model, benchmark, *about),
+                Said("page", said.split()[0], cells[3], low, high, said.strip(), why.strip()),
+            )
 
 
 #: A number with its verdict in a matrix of models and headlines: its state, interval and number.
 _CELL = re.compile(
     r'<td class="cell (?P<state>\w*)[^>]*?(?: data-is="(?P<low>[^|"]*)\|(?P<high>[^|"]*)[^"]*")?>'
-    r"<(?:i>(?P<word>\w+): </i>(?P<value>[^<]*)|span).*?</td>"
+    r'<(?:i>(?P<word>\w+): </i>(?P<value>[^<]*)|span[^>]*? title="(?P<why>[^"]*)").*?</td>'
 )
 
 
@@ -226,18 +238,19 @@ def _matrices(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Sai
     pages = results / "report/pages"
     whole = (pages / "numbers.html").read_text(encoding="utf-8")
     heads = re.findall(r'class="head[^>]*', whole)
-    about = {question: (benchmark, *of) for benchmark, _, question, of in _headlines(claims)}
+    about = {(benchmark, question): (benchmark, *of) for benchmark, _, question, of in _headlines(claims)}
     for model, cells in _rows(whole):
         for head, cell in zip(heads, cells, strict=True):
             question = html.unescape(re.search(r' title="([^"]*)"', head)[1])
-            yield from _cell("numbers", model, about.get(question), cell, head)
+            benchmark = re.search(r"#set=(\w+)|$", head)[1]
+            yield from _cell("numbers", model, about.get((benchmark, question)), cell, head)
     for benchmark in dict.fromkeys(key[1] for key in claims):
         for path in pages.glob(f"{benchmark}.*.html"):
             for section in path.read_text(encoding="utf-8").split("<section>")[1:]:
                 question = html.unescape(re.search(r"<h2[^>]*>(.*?)</h2>", section, flags=re.DOTALL)[1])
-                for model, cells in _rows(section) if question in about else ():
+                for model, cells in _rows(section) if (benchmark, question) in about else ():
                     head = re.search(r'class="head[^>]*', section)[0]
-                    yield from _cell("benchmark page", model, about[question], cells[0], head)
+                    yield from _cell("benchmark page", model, about[benchmark, question], cells[0], head)
 
 
 def _rows(text: str) -> Iterator[tuple[str, list[re.Match[str]]]]:
@@ -247,6 +260,8 @@ def _rows(text: str) -> Iterator[tuple[str, list[re.Match[str]]]]:
 
 
 def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str], head: str) -> Iterator[tuple[Key, Said]]:
+    if about and cell["why"] and cell["why"] != "not measured":
+        yield (model, *about), Said(artefact, "untestable", "no value", None, None, "", html.unescape(cell["why"]))
     if about and cell["value"]:
         numbers = (cell["value"], cell["low"] or None, cell["high"] or None)
         word = cell["state"] if cell["state"] == cell["word"] else f"{cell['state']} and {cell['word']}"

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from benches import bench, simulated
 
+from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.figures import draw_pairs
 from biasatlas.benchmarks.comparisons.findings import closed, contributions_table, findings_table
@@ -18,6 +19,7 @@ from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, s
 from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.columns import TABLE_COLUMNS
+from biasatlas.files import read_csv
 from biasatlas.report.tested import Judging, declared_null
 from biasatlas.stages import mark
 from biasatlas.stats.verdict import STATES
@@ -250,6 +252,29 @@ def test_a_strong_bias_is_found_and_none_in_a_fair_model(scores):
     assert said["why"].iloc[0].startswith("the interval includes both no bias and a bias that matters")
 
 
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+@pytest.mark.parametrize("benchmark", ["crows_pairs", "stereoset", "gest", "twbias", "dbb"])
+def test_what_is_the_same_everywhere_has_no_verdict_and_no_interval(benchmark, bias):
+    """Every pair tied, or all shifted by as much: so does a scorer that gives all texts one likelihood, or adds a constant."""
+    scores = bench_of(benchmark).scores(simulated(noise=0.0, bias=bias), "constant")
+    scores = pd.concat([scores, scores.assign(model="twin")], ignore_index=True)
+    (metric,) = {"own_group_advantage", "consistent_shift", "side_shift", "balanced_shift", "own_target_shift"} & {
+        headline.metric for headline in registry.load_spec(benchmark).headlines
+    }
+    cards = read_csv(ROOT / "resources/simulation/cards.csv").fillna({"reason": ""}).to_dict("records")
+    tables = {
+        "value": findings_table([run_of(scores, benchmark)], "recommended", cards),
+        "difference": pairs_of(scores, benchmark, cards),
+    }
+    for name, table in tables.items():
+        found = rows(table, measure=metric)
+        found = found[~found["why"].str.contains("data is needed|validity card|: 5 .*not 0")]
+        assert len(found) and set(found["metric"]) <= {name, "flipped", "median_item", "unpaired_error"}
+        assert set(found["verdict"]) == {"untestable"}
+        assert found["why"].str.startswith("all independent sets of questions give the same value").all()
+        assert set(rows(found, metric=name)["no_interval_reason"]) == {"the clusters do not differ"}
+
+
 def test_what_a_card_has_not_passed_is_shown_and_untestable(scores):
     table = found_in(scores, [CARD | {"verdict": "descriptive", "reason": "false alarms (prone to say unknown)"}])
     shown = rows(table, part="ambig")
@@ -324,7 +349,10 @@ ROW = {
     [
         ({}, "Age: 12 [8, 16] %, without bias 0: biased by at least 5 % (q = 0.01): its interval lies beyond"),
         ({"verdict": "unbiased", "value": 0.1}, "unbiased within 5 % (q = 0.01)"),
-        ({"verdict": "undecided", "why": "open"}, "undecided: open; 9 % would have been found four times in five."),
+        (
+            {"verdict": "undecided", "why": "open"},
+            "undecided: open; 9 % would by itself have been found four times in five.",
+        ),
         ({"protocols": 3, "agreeing": 2}, "the same under 2 of 3 protocols"),
     ],
 )

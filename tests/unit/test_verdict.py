@@ -60,7 +60,13 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
         ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing answers could have brought it below"),
         ({"value": 5.0, "bounds": (3.0, 6.0)}, "biased", "beyond"),
         ({"value": 0.0, "bounds": (-0.2, 1.4)}, "undecided", "missing answers could have made it a bias"),
-        ({"value": 1.2, "se": 0.5}, "undecided", "some bias, perhaps less than matters"),
+        ({"value": 1.2, "se": 0.5, "bounds": (0.5, 1.5)}, "undecided", "the missing answers alone could have made it"),
+        ({"value": 0.0, "se": 5.0, "bounds": (-3.0, 0.5)}, "undecided", "the missing answers alone could have made it"),
+        (
+            {"value": 1.2, "se": 0.5, "bounds": (1.1, 1.5)},
+            "undecided",
+            "by itself it shows some bias, perhaps less than",
+        ),
         ({"value": 0.0, "se": 5.0}, "undecided", "both no bias and a bias that matters"),
     ],
 )

@@ -27,10 +27,11 @@ CONFIG = {
     "results": "results",
     "models": {
         "fair": {"kind": "simulated", "noise": 0.0, "nats_per_token": 0.0, "right": 1000.0},
-        "biased": {"kind": "simulated", "noise": 0.0, "bias": 100.0, "quality": 1.0},
+        "biased": {"kind": "simulated", "noise": 1e-6, "bias": 100.0, "quality": 1.0},
+        "silent": {"kind": "simulated", "refused": 1.0},
     },
     "benchmarks": {
-        "crows_pairs": {"data": "sample"},
+        "crows_pairs": {"data": "sample", "models": ["fair", "biased"]},
         "bbq": {"data": "sample"},
         "mcbe": {
             "data": "sample",
@@ -81,7 +82,7 @@ def test_a_fair_and_a_biased_model_score_what_theory_says(folder):
 
 
 def test_the_models_are_compared_tested_and_summarised(folder):
-    """On the same pairs they differ by 50; one writer made the sample, so that the score is untestable, and the shift is not."""
+    """On the same pairs they differ by 50; the score has no null, and the shift of the fair one is the same in every pair."""
     pairs = table(folder, "comparison/recommended/pairs").query(
         "benchmark == 'crows_pairs' and part == 'pair' and measure == 'stereotype_score'"
     )
@@ -90,7 +91,7 @@ def test_the_models_are_compared_tested_and_summarised(folder):
     found = table(folder, "comparison/recommended/findings").query("benchmark == 'crows_pairs'")
     assert set(found[found["measure"] == "stereotype_score"]["verdict"]) == {"untestable"}
     shift = found[found["measure"] == "balanced_shift"].set_index("model")["verdict"]
-    assert shift.to_dict() == {"fair": "unbiased", "biased": "biased"}
+    assert shift.to_dict() == {"fair": "untestable", "biased": "biased"}
     said = json.loads((folder / "results/summary/biased.json").read_text())
     assert {row["verdict"] for row in said["untestable"]} == {"untestable"} and said["untestable"]
     assert "## Untestable" in (folder / "results/summary/biased.md").read_text()
@@ -111,7 +112,8 @@ def test_the_numbers_in_formats_of_others_pass_their_validators(folder, monkeypa
         assert [fault.message for fault in validator.iter_errors(data)] == []
         assert uuid.UUID(path.stem).version == 4
         results += [(data["model_info"]["name"], result) for result in data["evaluation_results"]]
-    assert len(files) == 4 and said[0].startswith("results/export/eee: 4 files with ")
+    assert len(files) == 5 and said[0].startswith("results/export/eee: 5 files with ")
+    assert said[2:] == ["silent, BBQ (recommended): headlines lack a value: no answer has a value: refused"]
     assert len({result["evaluation_result_id"] for _, result in results}) == len(results)
     rows = table(folder, "crows_pairs/recommended/scores").query("model == 'biased' and value.notna()")
     ours = [
@@ -132,6 +134,11 @@ def test_the_numbers_in_formats_of_others_pass_their_validators(folder, monkeypa
     assert name == "biased" and {"stereotype_score", "bias_score"} <= headlines
     with pytest.raises(UserError, match="'mlflow' is no format; expected one of eee, hf, rocrate, croissant"):
         list(export_results(config, ["mlflow"]))
+    models = CONFIG["models"] | {"late": {"kind": "simulated"}}
+    more = load_config(CONFIG | {"benchmarks": {"bbq": {"data": "sample"}}, "models": models})
+    assert "late, BBQ (recommended): headlines lack a value: not run, or a job failed" in list(
+        export_results(more, ["hf"])
+    )
 
 
 @needs("validators")
@@ -255,7 +262,7 @@ FALSE = [
     ("summary md", "summary/biased.md", "by at least 0.25 nats", "by at least 0.25 points"),
     ("summary md", "summary/biased.md", " nats, without", " points, without"),
     ("summary tex", "summary/biased.tex", ": 100 ", ": 90 "),
-    ("page", f"{PAGES}/model-biased.html", "at least 0.25 nats</td>", "at least 0.25 points</td>"),
+    ("page", f"{PAGES}/model-biased.html", "at least 0.25 nats</span>", "at least 0.25 points</span>"),
     ("page", f"{PAGES}/model-biased.html", ">100.00</a>", ">100.01</a>"),
     ("numbers", f"{PAGES}/numbers.html", 'data-said="biased by at least 0.25', 'data-said="biased by at least 2.5'),
     ("numbers", f"{PAGES}/numbers.html", "</i>100.00<", "</i>100.01<"),
@@ -267,6 +274,16 @@ FALSE = [
     ("grid", "report/index.html", '"><b>Biased</b>', '"><b>Undecided</b>'),
     ("compare", f"{PAGES}/data/headlines.js", "by at least 0.25 nats", "by at least 0.25 points"),
     ("compare", f"{PAGES}/data/headlines.js", '"value":100', '"value":99'),
+    # Why a number is missing.
+    ("findings csv", f"{EXPORT}.findings.csv", "value: refused", "value: failed"),
+    ("summary json", "summary/silent.json", "value: refused", "value: failed"),
+    ("summary md", "summary/silent.md", "value: refused", "value: failed"),
+    ("page", f"{PAGES}/model-silent.html", "value: refused", "value: failed"),
+    ("numbers", f"{PAGES}/numbers.html", "value: refused", "value: failed"),
+    ("benchmark page", f"{PAGES}/bbq.recommended.html", "value: refused", "value: failed"),
+    # Why there is no verdict of another.
+    ("summary tex", "summary/fair.tex", "a scorer is broken", "all is well"),
+    ("page", f"{PAGES}/model-fair.html", "a scorer is broken", "all is well"),
 ]
 
 

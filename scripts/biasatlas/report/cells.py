@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import quote
 
 from biasatlas.benchmarks.comparisons.cards import CHANGED
+from biasatlas.benchmarks.comparisons.findings import WHOLE
 from biasatlas.benchmarks.contract import Headline, Metric, Spec
 from biasatlas.benchmarks.shared.styles import Style
 from biasatlas.report.run import Run
-from biasatlas.report.tested import WHOLE
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column
 
@@ -38,7 +38,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     value, low, high = (_fixed(one, decimals) for one in (cell.value, cell.low, cell.high))
     why = cell.why
     if math.isfinite(cell.findable):
-        why += f"; {number(cell.findable)}{_after(metric.unit)} would have been found four times in five"
+        why += f"; {number(cell.findable)}{_after(metric.unit)} would by itself have been found four times in five"
     return {
         "state": cell.state,
         "blank": math.isnan(cell.value),

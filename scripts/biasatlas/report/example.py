@@ -9,11 +9,11 @@ from urllib.parse import quote, urlencode
 
 import pandas as pd
 
+from biasatlas.benchmarks.comparisons.findings import about_row
 from biasatlas.benchmarks.contract import Headline, ScoreView
 from biasatlas.files import read_repeated, read_scores
 from biasatlas.report.explorer import joined, shown_of
 from biasatlas.report.run import Run, TaskRun
-from biasatlas.report.tested import about_row
 from biasatlas.report.text import visible
 from biasatlas.report.verdicts import Cell
 

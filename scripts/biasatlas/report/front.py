@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from biasatlas.benchmarks.comparisons.findings import WHOLE
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.report.example import example
 from biasatlas.report.run import Run
-from biasatlas.report.tested import WHOLE
 from biasatlas.report.verdicts import Cell, Column, measured, whole
 from biasatlas.report.views import Views
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from biasatlas.benchmarks import comparison
 from biasatlas.benchmarks.comparisons.cards import sentence
+from biasatlas.benchmarks.comparisons.findings import about_row
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
@@ -30,7 +31,6 @@ from biasatlas.report.pictures import Pictures
 from biasatlas.report.printed import beside_print
 from biasatlas.report.replication import read_papers
 from biasatlas.report.run import Run, Study, TaskRun, folder_of
-from biasatlas.report.tested import about_row
 from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import whole

@@ -7,13 +7,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from biasatlas.benchmarks.comparisons.cards import Card
-from biasatlas.benchmarks.comparisons.findings import about, closed_by
+from biasatlas.benchmarks.comparisons.findings import about, about_row, closed_by
 from biasatlas.benchmarks.contract import Headline
-from biasatlas.benchmarks.shared.evidence import OVERALL
 from biasatlas.stats.verdict import Verdict
-
-#: Names under which tables have what is over all categories.
-WHOLE = ("overall", "All", "all")
 
 
 class MedianItem(NamedTuple):
@@ -58,12 +54,12 @@ class Judging:
         parts, category = about_row(headline, where)
         return about(self._cards, headline.metric, parts, category)
 
-    def verdict(self, headline: Headline, model: str, where: Mapping[str, str]) -> Verdict:
-        """What was said of a model's row; of one that was not judged, why nothing is."""
+    def verdict(self, headline: Headline, model: str, where: Mapping[str, str], missing: str = "") -> Verdict:
+        """What was said of a model's row, else why nothing was: ``missing`` where it has no value."""
         parts, category = about_row(headline, where)
         part = parts[0] if len(parts) == 1 else ""
         told = None if len(parts) > 1 else self._verdicts.get((model, headline.metric, part, category))
-        return told or Verdict("untestable", self._unjudged(headline, where, parts))
+        return told or Verdict("untestable", missing or self._unjudged(headline, where, parts))
 
     def item(self, headline: Headline, model: str, where: Mapping[str, str]) -> MedianItem:
         """The median item behind a model's row."""
@@ -73,23 +69,9 @@ class Judging:
     def _unjudged(self, headline: Headline, where: Mapping[str, str], parts: Sequence[str]) -> str:
         if headline.null is None:
             return headline.reason
-        why = headline.closed_by or closed_by(self.cards(headline, where), headline.own_null)
-        if why:
+        if why := headline.closed_by or closed_by(self.cards(headline, where), headline.own_null):
             return why
         return f"{', '.join(parts)} are judged each by itself" if len(parts) > 1 else "no claim is made about it"
-
-
-def about_row(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """Parts and category of the evidence that a row is of: its own task, where it is of one; two groups are a
-    category."""
-    task = where.get("task", OVERALL)
-    parts = headline.parts if task in WHOLE else (task,)
-    category = where["category"] if "category" in where else "-".join(_groups(where))
-    return parts, OVERALL if category in WHOLE else category
-
-
-def _groups(where: Mapping[str, str]) -> list[str]:
-    return [value for key, value in where.items() if key in ("group", "other_group")]
 
 
 def declared_null(headline: Headline, cards: Sequence[Mapping[str, Any]]) -> tuple[float | None, str]:

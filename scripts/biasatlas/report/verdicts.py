@@ -8,10 +8,11 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks.comparisons.cards import Card
-from biasatlas.benchmarks.comparisons.findings import worst
+from biasatlas.benchmarks.comparisons.findings import WHOLE, worst
 from biasatlas.benchmarks.contract import Headline
+from biasatlas.benchmarks.shared.estimates import no_value
 from biasatlas.columns import NO_VALUE
-from biasatlas.report.tested import NO_ITEM, WHOLE, Judging, MedianItem, declared_null
+from biasatlas.report.tested import NO_ITEM, Judging, MedianItem, declared_null
 from biasatlas.stats.verdict import State, Verdict, words
 
 #: Statuses of units without a value that a model could have had.
@@ -84,9 +85,10 @@ def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[
         rows, unparsed = found.get(key, {}), rates.get(key, {})
         where = dict(zip(headline.rows, key, strict=True))
         null, _ = declared_null(headline, tests.cards(headline, where))
+        verdicts = {m: tests.verdict(headline, m, where, no_value(rows.get(m))) for m in models}
         return {
             m: replace(
-                _cell(headline, unit, null, m, where, rows.get(m), unparsed.get(m), tests.verdict(headline, m, where)),
+                _cell(headline, unit, null, m, where, rows.get(m), unparsed.get(m), verdicts[m]),
                 item=tests.item(headline, m, where),
             )
             for m in models
@@ -127,25 +129,18 @@ def _cell(
     verdict: Verdict,
 ) -> Cell:
     if row is None:
-        return Cell(model, "untestable", "untestable", "not measured", null=null, where=where)
+        return Cell(model, "untestable", "untestable", verdict.why, null=null, where=where)
     value, low, high = (float(row[key]) for key in ("value", "ci_low", "ci_high"))
     lost = sum(int(row[key]) for key in _LOST)
-    share = (
-        rate["value"] / 100 if rate is not None else lost / (lost + int(row["n"])) if lost + int(row["n"]) else math.nan
-    )
-    why = verdict.why
-    if math.isnan(value):
-        no_interval_reason = "" if pd.isna(row["no_interval_reason"]) else str(row["no_interval_reason"])
-        why = no_interval_reason or (
-            f"no answer has a value: {lost} refused, filtered, unparsed or failed" if lost else "no value"
-        )
+    units = lost + int(row["n"])
+    share = rate["value"] / 100 if rate is not None else lost / units if units else math.nan
     width = (high - low) / 2 / _HALF_WIDTH
     away = math.nan if null is None else value - null
     return Cell(
         model=model,
         state=verdict.state,
         said=words(verdict.state, headline.smallest, unit),
-        why=why,
+        why=verdict.why,
         value=value,
         low=low,
         high=high,

@@ -140,7 +140,7 @@ def rate(value: float, variance: float, df: float, clusters: int) -> Inference:
     That is Clopper and Pearson's at the number of units that an independent sample with this variance would have. For a
     rare rate that is at most the number of clusters, and coverage often nearly 1.
     """
-    reason = too_few(clusters) or ("" if np.isfinite(value) else "no value")
+    reason = too_few(clusters) if np.isfinite(value) else "no value"
     if reason:
         return without(value, clusters, reason)
     n = _units(value, variance, df, clusters)

@@ -15,8 +15,9 @@ from biasatlas.stats import Array
 #: Below this many clusters no method here covers what it says.
 MIN_CLUSTERS = 5
 
-#: Why an estimate that does not vary has no interval.
+#: Why an estimate that does not vary has no interval, and the standard error below which what varies is rounding.
 NO_DIFFERENCE = "the clusters do not differ"
+_ROUNDING = 1e-10
 
 #: Nominal coverage of every interval.
 CONFIDENCE = 0.95
@@ -72,10 +73,8 @@ def too_few(clusters: int) -> str:
 
 def student(value: float, variance: float, df: float, clusters: int) -> Inference:
     """``value`` with the interval of Student's t on ``df`` degrees of freedom (1 at least)."""
-    reason = too_few(clusters)
-    if not reason and not math.isfinite(value):
-        reason = "no value"
-    if not reason and not (variance > 0 and math.isfinite(variance) and df > 0):
+    reason = too_few(clusters) if math.isfinite(value) else "no value"
+    if not reason and not (variance > _ROUNDING**2 and math.isfinite(variance) and df > 0):
         reason = NO_DIFFERENCE
     if reason:
         return without(value, clusters, reason)

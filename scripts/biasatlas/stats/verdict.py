@@ -257,6 +257,9 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
         if farthest >= claim.inner:
             return "undecided", "the missing answers could have made it a bias that matters"
         return "unbiased", f"its interval lies within the smallest effect that matters{_moved(claim)}"
+    nearest, farthest = _distances(claim, *(claim.bounds or (claim.value, claim.value)))
+    if nearest < claim.inner and farthest > claim.outer:
+        return "undecided", "the missing answers alone could have made it a bias that matters, or none"
     return "undecided", f"{_open(claim, tests)}{_more(claim, few)}"
 
 
@@ -268,8 +271,12 @@ def _with_missing(claim: Claim) -> tuple[float, float]:
     """How near neutral and how far from it the interval comes, wherever missing answers could have moved it."""
     low, high = _interval(claim)
     least, most = claim.bounds or (claim.value, claim.value)
-    low += min(least - claim.value, 0.0) - claim.neutral
-    high += max(most - claim.value, 0.0) - claim.neutral
+    return _distances(claim, low + min(least - claim.value, 0.0), high + max(most - claim.value, 0.0))
+
+
+def _distances(claim: Claim, low: float, high: float) -> tuple[float, float]:
+    """How near neutral and how far from it values from ``low`` to ``high`` come."""
+    low, high = low - claim.neutral, high - claim.neutral
     return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
 
 
@@ -281,7 +288,7 @@ def _open(claim: Claim, tests: _Tests) -> str:
     if low > claim.neutral or high < claim.neutral:
         beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
         known = f"a known blind spot moves it by up to {claim.margin:g}, which may explain all of it that matters"
-        return known if beyond and claim.margin else "there is some bias, perhaps less than matters"
+        return known if beyond and claim.margin else "by itself it shows some bias, perhaps less than matters"
     return "the interval includes both no bias and a bias that matters"
 
 
@@ -327,7 +334,7 @@ def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
 
 def _verdict(claim: Claim, state: State, why: str, tests: _Tests, counted: tuple[float, float]) -> Verdict:
     low = high = findable = math.nan
-    if claim.interval is not None or claim.df > 0:
+    if claim.interval is not None or (claim.df > 0 and claim.se > 0):
         low, high = _interval(claim)
         findable = claim.outer + smallest_findable(max(_errors(claim)), claim.df)
     numbers = [claim.value, claim.neutral, claim.smallest, low, high, findable, *counted]

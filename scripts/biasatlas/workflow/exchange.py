@@ -12,6 +12,7 @@ import pandas as pd
 import yaml
 
 from biasatlas.benchmarks.contract import Headline, Metric
+from biasatlas.benchmarks.shared.estimates import no_value
 from biasatlas.columns import NO_VALUE
 from biasatlas.errors import UserError
 from biasatlas.files import read_csv, write_text
@@ -19,6 +20,7 @@ from biasatlas.workflow import provenance
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.crates import write_crate, write_croissant
 from biasatlas.workflow.paths import Paths
+from biasatlas.workflow.selection import models
 from biasatlas.workflow.targets import Targets
 
 #: Version of the schema of Every Eval Ever that files keep to.
@@ -61,7 +63,8 @@ class Estimate:
 def export_results(config: Config, formats: list[str]) -> Iterator[str]:
     """Write a run's numbers to ``{results}/export/{format}``, crates into ``{results}``; a sentence on each format.
 
-    Raises UserError for a format that is none, and where the run has no tables yet.
+    Then one on each model of a benchmark that lacks the value of a headline. Raises UserError for a format that is
+    none, and where the run has no tables yet.
     """
     for name in formats:
         if name not in NUMBERS and name not in CRATES:
@@ -72,7 +75,7 @@ def export_results(config: Config, formats: list[str]) -> Iterator[str]:
     for path in tables.values():
         if not path.exists():
             raise UserError(f"{path}: not there yet. Finish the run first.")
-    found, empty = _estimates(config, tables)
+    found, empty, lacking = _estimates(config, tables)
     for name in formats:
         if name in CRATES:
             yield f"{config.results}/{CRATES[name](config, list(tables.values()))}"
@@ -80,11 +83,17 @@ def export_results(config: Config, formats: list[str]) -> Iterator[str]:
         folder = Path(config.results) / "export" / name
         newest = int(max(path.stat().st_mtime for path in tables.values()))
         yield f"{folder}: {NUMBERS[name](config, found, folder, newest)}; {empty} rows without a value left out"
+    for benchmark, protocol in dict.fromkeys(about[:2] for about in tables):
+        for model in models(config, benchmark, protocol):
+            if whys := lacking.get((model, benchmark, protocol), {"not run, or a job failed": None}):
+                yield f"{model}, {config.spec(benchmark).title} ({protocol}): headlines lack a value: {'; '.join(whys)}"
 
 
-def _estimates(config: Config, tables: Mapping[Any, Path]) -> tuple[list[Estimate], int]:
-    """All numbers about a model in ``tables`` by benchmark, protocol and name; how many rows of one have no value."""
+def _estimates(config: Config, tables: Mapping[Any, Path]) -> tuple[list[Estimate], int, dict[tuple, dict[str, None]]]:
+    """All numbers about a model in ``tables`` by benchmark, protocol and name; how many of their rows have no value;
+    and why headlines have none, by model (each that has rows), benchmark and protocol."""
     found, empty = [], 0
+    lacking: dict[tuple, dict[str, None]] = {}
     for (benchmark, protocol, table), path in tables.items():
         spec, rows = config.spec(benchmark), read_csv(path)
         if "model" not in rows or "metric" not in rows:
@@ -93,14 +102,16 @@ def _estimates(config: Config, tables: Mapping[Any, Path]) -> tuple[list[Estimat
         keys = [name for name in rows.columns[: rows.columns.get_loc("metric")] if name != "model"]
         headlines = [each for each in spec.headlines if each.table == table]
         for row in rows.to_dict("records"):
-            if pd.isna(row["value"]) or row["model"] not in config.models:
-                empty += pd.isna(row["value"])
-                continue
             at, metric = {key: str(row[key]) for key in keys}, row["metric"]
             asked = next((each.question for each in headlines if _is(each, at, metric)), "")
+            whys = lacking.setdefault((row["model"], benchmark, protocol), {})
+            if pd.isna(row["value"]) or row["model"] not in config.models:
+                empty += pd.isna(row["value"])
+                whys.update({no_value(row): None} if asked else {})
+                continue
             about = (benchmark, spec.title, protocol, table, at, metric, spec.metrics[metric])
             found.append(Estimate(row["model"], *about, row, made_from, asked))
-    return found, empty
+    return found, empty, lacking
 
 
 def _is(headline: Headline, keys: Mapping[str, str], metric: str) -> bool:

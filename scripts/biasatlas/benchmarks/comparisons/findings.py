@@ -1,14 +1,17 @@
 """What is found in a run, once all of its tests are counted."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.cards import Card, in_rounds
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
+from biasatlas.benchmarks.contract import Headline
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, no_value, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, median_item
 from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
 
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
 #: those on the value's side; empty where items have no side.
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why", "item")
 
-_NOTHING_LOST = Counts()
+#: Names under which tables have what is over all categories.
+WHOLE = ("overall", "All", "all")
 
 #: What evidence is of (:attr:`Evidence.key`).
 Key = tuple[str, str, str]
@@ -114,7 +118,7 @@ def verdict_rows(
     reason: str,
     n: int,
     clusters: int,
-    counts: Counts = _NOTHING_LOST,
+    counts: Counts,
 ) -> list[dict[str, object]]:
     """Rows of a table: the value, called ``name``, with its interval (or the ``reason`` for none), and its tests."""
     low, high = (math.nan, math.nan) if reason else (verdict.low, verdict.high)
@@ -127,6 +131,16 @@ def verdict_rows(
     if not all(map(math.isnan, decides)):
         tests.append(("decides", Estimate(verdict.value, *decides, n, clusters)))
     return [row(keys, name, estimate, counts), *(row(keys, part, each, counts) for part, each in tests)]
+
+
+def about_row(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
+    """Parts and category of the evidence that a row is of: its own task, where it is of one; two groups are a
+    category."""
+    task = where.get("task", OVERALL)
+    parts = headline.parts if task in WHOLE else (task,)
+    groups = [value for key, value in where.items() if key in ("group", "other_group")]
+    category = where.get("category", "-".join(groups))
+    return parts, OVERALL if category in WHOLE else category
 
 
 def findings_table(
@@ -157,16 +171,31 @@ def findings_table(
             keys["why"] = f"{verdict.why}; {words}"
         item, away, leaning = median_item(evidence, verdict.value - verdict.neutral)
         reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
-        said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters)
+        said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters, Counts())
         if item:
-            said.append(
-                row(keys | {"item": item}, "median_item", Estimate(away, n=leaning, n_clusters=clusters), _NOTHING_LOST)
-            )
+            said.append(row(keys | {"item": item}, "median_item", Estimate(away, n=leaning, n_clusters=clusters)))
         if stop and stop.is_early:
             why = verdict.why if verdict.state == "untestable" else f"{verdict.why}; {stop.words}"
             said = [each | {"of": stop.of_category(evidence.category), "why": why} for each in said]
         rows += said
+    rows += (each for run in runs for each in _without_value(run))
     return make_table(KEYS, rows).astype({"of": "Int64"})
+
+
+def _without_value(run: "BenchmarkEvidence") -> Iterator[dict[str, object]]:
+    """A row for each headline of which no answer of a model that was asked has a value."""
+    spec = registry.load_spec(run.benchmark)
+    for headline in spec.headlines:
+        declared = (spec.metrics[headline.metric].unit, headline.null, headline.smallest)
+        parts, category = about_row(headline, headline.rows)
+        for (model, answers), part in product(run.answers.items(), parts or ("",)):
+            key, units = (headline.metric, part, category), answers.scores
+            column = "task" if part in spec.tasks else "condition"
+            units = units[units[column] == part] if part and column in units else units
+            if category and key not in run.found[model] and len(units) and (units["status"] != "ok").all():
+                empty = row({}, "value", Estimate(math.nan), Counts.of(units))
+                said = (model, run.name, *key, *declared, "untestable", no_value(empty), "")
+                yield dict(zip(KEYS, said, strict=True)) | empty
 
 
 def contributions_table(runs: "Sequence[BenchmarkEvidence]") -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -73,6 +73,17 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         numbers = {name: getattr(self, name) + getattr(other, name) for name in NO_VALUE}
         return Counts(**numbers, reason=self.reason or other.reason)
+
+
+def no_value(row: Mapping[str, Any] | None) -> str:
+    """Why a row of a table has no value, or is not there (None); empty where it has one."""
+    if row is None or not math.isnan(row["value"]):
+        return "not measured" if row is None else ""
+    reason = row["no_interval_reason"]
+    if isinstance(reason, str) and reason not in ("", "no value"):
+        return reason
+    lost = [name for name in NO_VALUE if name != "not_applicable" and row[name]]
+    return f"no answer has a value: {' or '.join(lost)}" if lost else "there is no value"
 
 
 def unparsed(units: pd.DataFrame) -> float:

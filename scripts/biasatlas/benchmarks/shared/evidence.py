@@ -19,6 +19,9 @@ from biasatlas.stats.verdict import Claim
 #: The category of evidence that is over all of them.
 OVERALL = "overall"
 
+#: Why nothing is claimed of clusters that do not differ: they have no sampling error, unless one's values are bounded.
+_ALIKE = "all independent sets of questions give the same value: a scorer is broken, or there is nothing to tell apart"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
@@ -128,7 +131,6 @@ class Evidence:
         neutral, smallest = self.declared.neutral, self.declared.smallest
         with confidence(1 - level(self.analyses, ALPHA)):
             found = self.inference()
-        # Clusters that agree to the last digit leave no sampling error, unless what one can be is bounded.
         alike = found.reason == NO_DIFFERENCE
         return Claim(
             family=family,
@@ -148,10 +150,12 @@ class Evidence:
             member=member,
             squared=self.squared,
             analyses=self.analyses,
-            untestable=self.untestable
+            untestable=("" if math.isfinite(found.value) else found.reason.replace("no value", "there is no value"))
+            or self.untestable
             or (self.declared.reason if neutral is None else "")
             or self.declared.closed_by
-            or untestable,
+            or untestable
+            or (_ALIKE if alike else ""),
         )
 
     def minus(self, other: "Evidence") -> "Evidence":
