@@ -3,10 +3,6 @@
 #   OUTPUTS: {data}/{source}/ and the SHA-256 of its files in {data}/{source}.sha256, items/{benchmark}.parquet
 
 
-localrules:
-    fetch_source,
-
-
 rule fetch_source:
     """Fetch raw data from where they were published, or from a mirror, and check every byte."""
     output:
@@ -14,6 +10,7 @@ rule fetch_source:
         checksums=PATHS.checksums,
     log:
         PATHS.log("fetch_source", "source"),
+    localrule: True
     conda:
         "../envs/fetch.yaml"
     params:

@@ -10,12 +10,6 @@ FAILED = failures.unchecked(CONFIG, PATHS, file_exists) if targets.partial == fa
 CHECK = check_tree(find, jobs, f"{PATHS.construction}/costs.csv" if construct.raw() else "", FAILED)
 
 
-localrules:
-    fetch_model,
-    check_model,
-    check_cost,
-
-
 rule fetch_model:
     """Fetch a model into the Hugging Face cache, since other jobs may have no network, and record its commit."""
     output:
@@ -25,6 +19,7 @@ rule fetch_model:
     wildcard_constraints:
         model=any_of(jobs.prepared_by("fetched")),
     retries: 1
+    localrule: True
     conda:
         "../envs/fetch.yaml"
     params:
@@ -96,6 +91,7 @@ rule check_model:
     wildcard_constraints:
         model=any_of(jobs.checked),
     priority: 100
+    localrule: True
     conda:
         jobs.environment("model")
     params:
@@ -138,6 +134,7 @@ rule check_cost:
     log:
         PATHS.log("check_cost"),
     priority: 100
+    localrule: True
     conda:
         "../envs/data.yaml"
     params:

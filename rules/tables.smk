@@ -8,13 +8,10 @@ from biasatlas.workflow.sites import site_tree
 
 PUBLISHED, REPLICATED, SITE = find.shipped("published/*"), find.replicated_tables(), site_tree(targets)
 PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
-
-
-localrules:
-    replicate,
-    replicate_part,
-    # Its pages are a folder: the S3 plugin does not see one that a job elsewhere has made. SLURM's groups do send it off.
-    write_report,
+PAGES = directory(PATHS.report_pages)
+PAGE = report(PATHS.report, caption="captions/report.rst", category="report")
+# The S3 plugin does not see a folder that a job elsewhere has made: there a pod makes the site as one file.
+PACKED = bool(workflow.storage_settings.default_storage_prefix)
 
 
 rule summarise_scores:
@@ -126,6 +123,7 @@ rule replicate:
         claims_text=PATHS.claims_text,
     log:
         PATHS.log("replicate"),
+    localrule: True
     conda:
         "../envs/data.yaml"
     params:
@@ -151,6 +149,7 @@ rule replicate_part:
         text=PATHS.replicated_part,
     log:
         PATHS.log("replicate_part", "benchmark", "part"),
+    localrule: True
     conda:
         "../envs/data.yaml"
     params:
@@ -174,10 +173,10 @@ rule write_report:
         resources=files(PUBLISHED),
         font=files(FONT),
     output:
-        page=report(PATHS.report, caption="captions/report.rst", category="report"),
-        pages=directory(PATHS.report_pages),
+        **({"packed": PATHS.report_packed} if PACKED else {"page": PAGE, "pages": PAGES}),
     log:
         PATHS.log("write_report"),
+    localrule: not PACKED  # SLURM's groups do send it off
     conda:
         "../envs/figures.yaml"
     params:
@@ -192,6 +191,20 @@ rule write_report:
         ),
     script:
         "../scripts/write_report.py"
+
+
+if PACKED:
+
+    rule unpack_report:
+        """Unpack the site that a job elsewhere has made."""
+        input:
+            packed=PATHS.report_packed,
+        output:
+            page=PAGE,
+            pages=PAGES,
+        localrule: True
+        shell:
+            "tar -xf {input.packed} -C $(dirname {output.page})"
 
 
 # Words to type: `snakemake --cores 2 twbias`; `--list-target-rules` lists them. A single table is typed as its path.

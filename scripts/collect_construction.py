@@ -1,4 +1,4 @@
-"""Write what the construction made as a dataset, a sheet to judge it by hand, and counts (rule collect_construction)."""
+"""Write what the construction made: a dataset, a sheet to judge by hand, and counts (rule collect_construction)."""
 
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS, dataset, steps
 from biasatlas.files import read_csv, without_formulas, write_csv

@@ -1,13 +1,14 @@
 """Write the site (rule write_report)."""
 
 import datetime
+import shutil
 from pathlib import Path
 
 from biasatlas.benchmarks.comparisons.cards import read_cards
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_metadata
 from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
-from biasatlas.report.site import Site
+from biasatlas.report.site import PAGES, Site
 from biasatlas.workflow.job import job
 from biasatlas.workflow.provenance import workflow_version
 
@@ -33,4 +34,8 @@ with job(snakemake) as this:
         workflow_version(),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
     )
-    Site(study, styles(list(study.models)), Path(snakemake.output.pages)).write(Path(snakemake.output.page))
+    page, packed = Path(snakemake.output[0]), snakemake.output.get("packed", "").removesuffix(".tar.gz")
+    page = Path(packed, "index.html") if packed else page
+    Site(study, styles(list(study.models)), page.parent / PAGES).write(page)
+    if packed:
+        shutil.make_archive(packed, "gztar", packed)

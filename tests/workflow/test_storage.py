@@ -158,7 +158,12 @@ def test_a_run_in_pods_is_finished_in_the_bucket(bucket, tmp_path, monkeypatch):
         (root / "mine.json").write_text(json.dumps(config | {"store": "s3://atlas/store"}))
         pods = in_pods(root, cluster, "POD_KEY", "--configfile", "mine.json")
         assert len(server.answered) == server.calls["/chat/completions"] == 168
-    assert "run/results/report/index.html" in {item.key for item in bucket.objects.all()}
+    made = {item.key for item in bucket.objects.all()}
+    # A pod makes the site, and we unpack it.
+    assert {"run/results/report/index.html", "run/results/report/pages/numbers.html"} <= made
+    asked = [" ".join(pod["containers"][0]["args"]) for pod, _ in pods]
+    assert sum(bool(re.search(r"--allowed-rules\W+write_report\b", command)) for command in asked) == 1
+    assert not any(re.search(r"--allowed-rules\W+unpack_report\b", command) for command in asked)
     for pod, text in pods:
         (container,) = pod["containers"]
         assert container["image"] == IMAGE

@@ -96,7 +96,10 @@ class Paths:
         self.tokens = f"{results}/tokens/{answered}.parquet"
         #: What each item adds to the values of the findings.
         self.contributions = f"{results}/contributions/{{protocol}}.parquet"
-        self.report, self.report_pages = (f"{results}/report/{name}" for name in ("index.html", "pages"))
+        #: The site, and as one file where no folder may be the output of a job.
+        self.report, self.report_pages, self.report_packed = (
+            f"{results}/{name}" for name in ("report/index.html", "report/pages", "report.tar.gz")
+        )
 
         self.released_table, self.released_table_from = (
             f"{results}/replication/{{benchmark}}/{{table}}.{form}" for form in ("csv", "json")

@@ -76,7 +76,8 @@ def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: st
 def check_tree(find: Lookup, jobs: ModelJobs, construction: str, failed: Container[str] = ()) -> dict[str, Any]:
     """What the check of a run counts: models that were checked, requests, and what judges are asked with.
 
-    Models that ``failed`` their own check have no file of it. ``construction`` is the path of a construction's costs, '' without one.
+    Models that ``failed`` their own check have no file of it. ``construction`` is the path of a construction's costs,
+    '' without one.
     """
     config, paths = find.config, find.paths
     planned = plan(config)
