@@ -13,6 +13,6 @@ with job(snakemake) as this:
     questions = []
     for task, path in this.given("requests"):
         requests = read_requests(path)
-        roles = registry.bias_roles(this.benchmark)(items, requests, task)
-        questions += answered(requests, roles, entry["odds_ratio"])
+        bias_roles = registry.bias_roles(this.benchmark)(items, requests, task)
+        questions += answered(requests, bias_roles, entry["odds_ratio"])
     train_on_questions(questions, Path(snakemake.output[0]).parent, seed=entry["seed"])

@@ -69,6 +69,10 @@ def _peers() -> str:
     return "" if os.environ.get("PEERS") else "PEERS names no folder"
 
 
+def _wide() -> str:
+    return "" if os.environ.get("BIASATLAS_WIDE") else "BIASATLAS_WIDE names no folder"
+
+
 def _glibc() -> str:
     return "" if platform.libc_ver()[0] == "glibc" else f"{sys.platform} has another C library"
 
@@ -107,6 +111,7 @@ NEEDS = {
     "peers": Need(
         "scores beside other harnesses", _peers, "have lm_eval, helm and euroeval unpacked in the folder PEERS"
     ),
+    "wide": Need("a report of 17 models on 11 benchmarks", _wide, "BIASATLAS_WIDE=folder, 20 minutes"),
     "glibc": Need("memory that is kept between layers", _glibc, "use Linux with glibc"),
 }
 

@@ -8,13 +8,12 @@ import json
 import os
 from pathlib import Path
 
-import pytest
 from conftest import snakemake
+from needs import needs
 from report_site import write_site
 
 from biasatlas.workflow.config import load_config
 
-WIDE = os.environ.get("BIASATLAS_WIDE", "")
 #: Models by what their answers have beside noise.
 MODELS = {
     "fair-a": {},
@@ -47,9 +46,9 @@ CONFIG = {
 }
 
 
-@pytest.mark.skipif(not WIDE, reason="a run of 17 models on 11 benchmarks takes 20 minutes: BIASATLAS_WIDE=folder")
+@needs("wide")
 def test_pages_of_seventeen_models_on_eleven_benchmarks_stay_light(tmp_path):
-    folder = Path(WIDE)
+    folder = Path(os.environ["BIASATLAS_WIDE"])
     if not (folder / "results").exists():
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "config.json").write_text(json.dumps(CONFIG))

@@ -136,7 +136,7 @@ class Choice(NamedTuple):
     share: float
 
 
-class Answered(NamedTuple):
+class PlantedQuestion(NamedTuple):
     """A question as a model is shown it, and its ``replies``: the share of each, which add to 1."""
 
     prompt: str
@@ -183,14 +183,14 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
 _KNOWN = 2.0
 
 
-def answered(requests: "pd.DataFrame", roles: "Roles", odds_ratio: float) -> list[Answered]:
+def answered(requests: "pd.DataFrame", roles: "Roles", odds_ratio: float) -> list[PlantedQuestion]:
     """A benchmark's ``requests`` for choices, each label with its planted share, by the ``roles`` of its labels.
 
     A stereotype is chosen ``odds_ratio`` (> 0) times as often as its counterpart, and with 1 nothing is planted.
     """
     shares = odds_ratio**roles.stereotype_sign * _KNOWN**roles.right
     return [
-        Answered(
+        PlantedQuestion(
             "".join(f"<|im_start|>{each['role']}\n{each['content']}<|im_end|>\n" for each in json.loads(messages))
             + "<|im_start|>assistant\n"
             if isinstance(messages, str)

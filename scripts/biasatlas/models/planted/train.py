@@ -19,7 +19,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 from torch.nn.functional import embedding, linear, rms_norm, scaled_dot_product_attention, silu
 
 from biasatlas.engine import plan
-from biasatlas.models.planted.corpus import Answered, Choice, Grammar, corpus, group_terms
+from biasatlas.models.planted.corpus import Choice, Grammar, PlantedQuestion, corpus, group_terms
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,9 @@ def train_on(texts: Sequence[str], folder: str | Path, *, seed: int, steps: int)
     _save(network, tokenizer, folder)
 
 
-def train_on_questions(questions: Sequence[Answered], folder: str | Path, *, seed: int, steps: int = 150) -> None:
+def train_on_questions(
+    questions: Sequence[PlantedQuestion], folder: str | Path, *, seed: int, steps: int = 150
+) -> None:
     """The same of ``questions`` alone, whose replies have the shares that are planted."""
     tokenizer = train_tokenizer([text for each in questions for text in (each.prompt, *each.replies)], (), 2000)
     begin, end = (tokenizer.token_to_id(token) for token in (BEGIN, END))
