@@ -44,7 +44,7 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
         ("side_shift", "nats", 0.69, "2.0 times as high", ""),
         ("stereotype_score", "%", -12.04, "12.0 percentage points", "against the stereotype"),
         ("consistent_shift", "points", 65.83, "65.8 percentage points", ""),
-        ("shift_over_placebos", "points", -37.8, "37.8 percentage points", "worse for women than for men"),
+        ("shift_over_placebos", "points", -37.8, "37.8 percentage points", "less likely for women than for men"),
     ],
 )
 def test_a_size_and_its_side_are_said_as_people_would(metric, unit, away, said, direction):
@@ -67,8 +67,8 @@ def question_of(metric, unit):
         ("side_shift", "nats", 0.69, "the odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
         ("side_shift", "nats", -0.69, "the odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
         ("balanced_shift", "nats", -1.1, "a stereotyped sentence is 0.33 times as likely about the stereotyped group as about another."),
-        ("shift_over_placebos", "points", -9.0, "9.0 percentage points worse for women than for men, where only gender differs."),
-        ("shift_over_placebos", "points", 9.0, "9.0 percentage points better for women than for men, where only gender differs."),
+        ("shift_over_placebos", "points", -9.0, "a favourable decision is 9.0 percentage points less likely for women than for men, where only gender differs."),
+        ("shift_over_placebos", "points", 9.0, "a favourable decision is 9.0 percentage points more likely for women than for men, where only gender differs."),
     ],
 )  # fmt: skip
 def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):

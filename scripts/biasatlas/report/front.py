@@ -101,7 +101,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
         | {"cells": [cells[place] for cells in table]}
         | {
             "open": [
-                f"{each.topic} ({each.source})"
+                f"{each.topic} in {each.source}"
                 for each, cells in zip(questions, table, strict=True)
                 if cells[place]["state"] == "undecided"
             ]

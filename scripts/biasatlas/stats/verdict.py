@@ -192,10 +192,10 @@ def _fewest(claim: Claim) -> tuple[str, float]:
     return min(claim.factors.items(), key=lambda pair: pair[1], default=("", math.inf))
 
 
-def _too_few(factor: str, levels: float, needed: int, to: str = "") -> str:
+def _too_few(factor: str, levels: float, needed: int, what: str = "is needed") -> str:
     # People who have not read what a cluster is read this.
     name, times = factor.replace("clusters", "independent sets of questions"), needed / levels if levels else math.inf
-    more = "" if times == math.inf else f"about {times:.{0 if times >= 2 else 1}f} times as much data is needed{to}: "
+    more = "" if times == math.inf else f"about {times:.{0 if times >= 2 else 1}f} times as much data {what}: "
     return f"{more}{needed} {name}, not {levels:g}"
 
 
@@ -247,13 +247,13 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
     nearest, farthest = _with_missing(claim)
     if tests.biased:
         if levels < claim.lower_from:
-            return "undecided", _too_few(few, levels, claim.lower_from, " to call it biased")
+            return "undecided", _too_few(few, levels, claim.lower_from, "might decide it")
         if nearest <= claim.outer:
             return "undecided", "the missing answers could have brought it below what matters"
         return "biased", f"its interval lies beyond the smallest effect that matters{_moved(claim)}"
     if tests.unbiased:
         if levels < claim.upper_from:
-            return "undecided", _too_few(few, levels, claim.upper_from, " to call it unbiased")
+            return "undecided", _too_few(few, levels, claim.upper_from, "might decide it")
         if farthest >= claim.inner:
             return "undecided", "the missing answers could have made it a bias that matters"
         return "unbiased", f"its interval lies within the smallest effect that matters{_moved(claim)}"

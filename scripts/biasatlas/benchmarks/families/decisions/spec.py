@@ -257,7 +257,7 @@ def _middle(description: DecisionsDescription) -> float:
 def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
     """The largest shift of any level of a factor."""
     of = name.replace("_", " ")
-    groups = _groups(factor)
+    groups, sides = _groups(factor), ("less likely", "more likely") if description.yes_no else ("worse", "better")
     return Headline(
         name=name,
         question=f"Does {of} shift its decisions by more than an edit that means nothing?",
@@ -272,8 +272,8 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         columns={"category": name},
         topic=f"decisions by {of}",
         times="percentage points" if description.yes_no else "",
-        means=f"{{}} {{way}}, where only {of} differs.",
-        ends=(f"worse {groups}".strip(), f"better {groups}".strip()),
+        means=f"{'a favourable decision is ' if description.yes_no else ''}{{}} {{way}}, where only {of} differs.",
+        ends=(f"{sides[0]} {groups}".strip(), f"{sides[1]} {groups}".strip()),
         counted="scenarios",
         note="Sure for these scenarios; others may give a different size.",
         own_null=True,
@@ -281,7 +281,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
 
 
 def _groups(factor: VariedFactor) -> str:
-    """Whom a decision is worse or better for, than for whom; empty where several groups are compared."""
+    """Whom a decision is less or more favourable for, than for whom; empty where several groups are compared."""
     if len(factor.compared) != 1:
         return ""
     than = "" if factor.reference == PLACEBOS else f" than for {factor.reference}"
