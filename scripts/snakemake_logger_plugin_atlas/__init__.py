@@ -11,8 +11,6 @@ from collections import Counter
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from biasatlas.progress import TOLD
-
 #: Rules whose every job has a line: they take long, cost money, or both.
 _ASKING = {
     "answer_requests": "answered",
@@ -40,7 +38,8 @@ class LogHandler(LogHandlerBase):
     needs_rulegraph = False
 
     def __post_init__(self) -> None:
-        os.environ[TOLD] = "yes"  # jobs inherit it
+        # Jobs inherit it. It is `biasatlas.progress.TOLD`: which library is to be loaded is not known yet.
+        os.environ["BIASATLAS_ERRORS_ARE_TOLD"] = "yes"
         self._live = sys.stderr.isatty()
         self._dry = bool(self.common_settings and self.common_settings.dryrun)
         self._wanted: Counter[str] = Counter()

@@ -56,6 +56,7 @@ ENTRIES = {
 HUB = {"source": "owner/name", "revision": COMMIT}
 
 SPEC = SimpleNamespace(
+    taught_by_questions=False,
     language="en",
     options=registry.load_spec("crows_pairs").options,
     tasks={

@@ -106,7 +106,7 @@ def _reply(status: str, text: str, parser: str, labels: str, first: str | None) 
         return _Outcome(none, **mass, outcome=status if status in STOPPED else "ok")
     if status not in ("ok", "truncated"):
         return _Outcome(None, outcome=status)
-    candidates = names if first is None else [first, *names]
+    candidates = names if first is None else list(dict.fromkeys([first, *names]))
     answer = read_reply(parser, text, candidates)
     if not isinstance(answer, int):
         return _Outcome(none, *(float(answer == silence) for silence in (REFUSED, AMBIGUOUS, UNPARSEABLE)))
