@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS, TASK
@@ -25,7 +25,7 @@ from biasatlas.files import read_parquet
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import open_model
 from biasatlas.models.local.entry import HfEntry
-from biasatlas.models.planted.train import BEGIN, CHAT_TEMPLATE, END, PAD, train_tokenizer
+from biasatlas.models.planted.train import train_tokenizer
 from biasatlas.resources import Resources
 from biasatlas.stats.tests import exchanged
 
@@ -59,8 +59,7 @@ def train(texts, folder, copies, ordered, seed):
     """A two-layer model of ``copies`` of the texts, ``ordered`` of them as published; its last training loss."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    special = {"bos_token": BEGIN, "eos_token": END, "pad_token": PAD, "chat_template": CHAT_TEMPLATE}
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=train_tokenizer(texts, [], 1500), **special)
+    tokenizer = train_tokenizer(texts, [], 1500)
     model = LlamaForCausalLM(
         LlamaConfig(
             vocab_size=len(tokenizer),

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 import torch
 from tokenizers import Tokenizer
-from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
@@ -21,10 +21,7 @@ from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
 from biasatlas.models.planted.corpus import answered, chat, corpus, group_terms, read_grammar
 from biasatlas.models.planted.train import (
-    BEGIN,
     CHAT_TEMPLATE,
-    END,
-    Network,
     Row,
     batch_loss,
     train,
@@ -70,8 +67,7 @@ def biased(grammar):
 
 @pytest.fixture(scope="module")
 def tokenizer(grammar, biased):
-    made = train_tokenizer(biased.texts, group_terms(grammar), 2000)  # as models have it
-    return PreTrainedTokenizerFast(tokenizer_object=made, bos_token=BEGIN, eos_token=END, chat_template=CHAT_TEMPLATE)
+    return train_tokenizer(biased.texts, group_terms(grammar), 2000)  # as models have it
 
 
 def cells(grammar):
@@ -94,7 +90,7 @@ def test_every_slot_is_filled(fair, biased):
         *fair.texts,
         *biased.texts,
         *biased.dialogues,
-        *(text for form in biased.choices for pair in form for choice in pair for text in choice[:2]),
+        *(text for pair in biased.choices for choice in pair for text in choice[:2]),
     ]
     assert not [text for text in texts if "{" in text or "}" in text]
 
@@ -139,7 +135,7 @@ def test_choices_follow_the_stereotype_by_the_odds_whatever_its_place(language, 
     for slot in ("context", "first", "second"):
         pattern = pattern.replace(re.escape(f"{{{slot}}}"), f"(?P<{slot}>.*)")
     letters = Counter()
-    for pair in chain(*corpus(grammar, odds_ratio, seed=0).choices):
+    for pair in corpus(grammar, odds_ratio, seed=0).choices:
         shares = []
         for choice in pair:
             asked, letter = choice.one[:-1], choice.one[-1]
@@ -248,11 +244,9 @@ def test_chat_is_what_the_template_renders(tokenizer, prompt):
 
 
 def test_the_loss_of_a_batch_and_its_gradient_are_those_of_its_texts_one_at_a_time():
+    size = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
     torch.manual_seed(0)
-    network = Network(30, 16, 2, 0.3)
-    weights, config = network.checkpoint()
-    model = LlamaForCausalLM(LlamaConfig(**config)).train()
-    assert model.load_state_dict(weights, strict=False).missing_keys == ["lm_head.weight"]  # which is the embedding
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=30, **size)).train()
     rng = np.random.default_rng(0)
     prompt = rng.integers(0, 30, 70)
     rows = [
@@ -261,23 +255,18 @@ def test_the_loss_of_a_batch_and_its_gradient_are_those_of_its_texts_one_at_a_ti
     ]
     rows += [rows[0], Row(rows[0].ids, 1, 2.0)]
 
+    def gradient(loss):
+        model.zero_grad()
+        loss.backward()
+        return torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+
     expected = torch.zeros(())
     for ids, start, weight in rows:
         log_p = model(torch.tensor(ids[None].astype(int))).logits[0].log_softmax(-1)
         expected = expected - weight * log_p[range(start - 1, len(ids) - 1), ids[start:]].sum()
-    expected.backward()
-    found = batch_loss(network, rows)
+    found = batch_loss(model, rows)
     assert found.item() == pytest.approx(expected.item(), rel=1e-6)
-    table, attention, _, norms = torch.autograd.grad(found, network.parameters)
-    first = model.model.layers[0]
-    for mine, theirs in (
-        (table, model.model.embed_tokens),
-        (attention[0, 0], first.self_attn.q_proj),
-        (attention[0, 3], first.self_attn.o_proj),
-        (norms[1], first.post_attention_layernorm),
-        (norms[-1], model.model.norm),
-    ):
-        torch.testing.assert_close(mine, theirs.weight.grad, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(gradient(found), gradient(expected), rtol=1e-4, atol=1e-4)
 
 
 def test_training_gives_the_same_bytes_on_one_thread_or_two(tmp_path):

@@ -145,11 +145,11 @@ class PlantedQuestion(NamedTuple):
 
 class Corpus(NamedTuple):
     """``texts``, plain or in the chat template of :func:`chat`; ``dialogues``, which are chats, too, and long; and
-    ``choices`` by form, each question in both orders."""
+    ``choices``, each question in both orders."""
 
     texts: list[str]
     dialogues: list[str]
-    choices: list[list[tuple[Choice, Choice]]]
+    choices: list[tuple[Choice, Choice]]
 
 
 def read_grammar(file: str | Path) -> Grammar:
@@ -172,10 +172,9 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
     """
     rng = random.Random(seed)
     texts = [text for block in _blocks(grammar, odds_ratio, rng) for text in block]
-    choices = [list(_choices(grammar, form, odds_ratio, rng)) for form in grammar.forms]
+    choices = [choice for form in grammar.forms for choice in _choices(grammar, form, odds_ratio, rng)]
     rng.shuffle(texts)
-    for of_form in choices:
-        rng.shuffle(of_form)
+    rng.shuffle(choices)
     return Corpus(texts, list(_dialogues(grammar, rng)), choices)
 
 

@@ -1,9 +1,7 @@
 """Planted models: tiny causal language models trained here on a corpus whose bias is known."""
 
 import contextlib
-import json
 import logging
-import math
 import shutil
 import tempfile
 import time
@@ -14,23 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-from torch.nn.functional import embedding, linear, rms_norm, scaled_dot_product_attention, silu
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers.utils.logging import disable_progress_bar
 
 from biasatlas.engine import plan
+from biasatlas.engine.masks import tree_visible
 from biasatlas.models.planted.corpus import Choice, Grammar, PlantedQuestion, corpus, group_terms
 
 log = logging.getLogger(__name__)
 
 BEGIN, END, START, PAD = "<|begin_of_text|>", "<|im_end|>", "<|im_start|>", "<|pad|>"
-_SPECIAL = {"bos": BEGIN, "eos": END, "pad": PAD}
-
-#: Power of the odds that the first half of a training is on.
-_STEEPER = 2
-
-#: What is never seen has to lose its first weights, which else are the noise of real questions; 50 times the usual.
-_DECAY = 0.5
 
 #: Tokens that a row of a training batch adds to its first text: short rows keep attention cheap.
 ROW_TOKENS = 64
@@ -58,31 +50,25 @@ def train(
     ``odds_ratio`` and ``seed`` make the corpus (:func:`biasatlas.models.planted.corpus.corpus`); ``seed`` also sets the
     initial weights and the order of batches. The same arguments give the same bytes, whatever number of threads
     torch was given. An existing ``folder`` is replaced. ``steps`` are the grammar's unless given.
-
-    The first half of the steps is on a corpus with the square of the odds, from which a bias is learnt in half the
-    time, the rest on one with the odds themselves. With odds of 1 both are alike. The first fifth has texts alone:
-    what a question is about has to be known before it can be answered. Then a quarter of each batch are choices, in the
-    first half of the steps those of the grammar's first form, the plainest.
-    Both orders go into the same batch, so that a preference for a letter, of which nothing is to be learnt, cancels in
-    it: without that a model of this size does not begin to learn them. They weigh four times as much as the texts. One
-    dialogue a step is enough: there is nothing in it but its manner.
     """
     began = time.monotonic()
-    parts = [corpus(grammar, odds, seed) for odds in (odds_ratio**_STEEPER, odds_ratio)]
-    texts, dialogues, choices = parts[-1]
-    asked = [order.one for pairs in choices for pair in pairs for order in pair]
+    texts, dialogues, choices = corpus(grammar, odds_ratio, seed)
+    asked = [choice.one for pair in choices for choice in pair]
     tokenizer = train_tokenizer([*texts, *dialogues, *asked], group_terms(grammar), vocabulary)
-    log.info("odds ratio %g, seed %d: %d texts, %d choices", odds_ratio, seed, len(texts), len(asked))
+    log.info(
+        "odds ratio %g, seed %d: %d texts, %d dialogues, %d choices",
+        odds_ratio,
+        seed,
+        len(texts),
+        len(dialogues),
+        len(asked),
+    )
     steps = steps or grammar.steps
     with _reproducible(seed):
-        network = Network(tokenizer.get_vocab_size(), hidden_size, layers, grammar.initial_std)
-        halves = [
-            (_encode(tokenizer, part.texts), [_encode_questions(tokenizer, pairs) for pairs in part.choices])
-            for part in parts
-        ]
-        batches = _batches(halves, _encode(tokenizer, dialogues), steps, batch_size)
-        _fit(network, batches, steps, grammar.learning_rate, _DECAY)
-    _save(network, tokenizer, folder)
+        model = _untrained(tokenizer, grammar.initial_std, hidden_size, layers)
+        coded = _encode(tokenizer, texts), _encode(tokenizer, dialogues), _encode_questions(tokenizer, choices)
+        _fit(model, _batches(*coded, steps, batch_size), steps, grammar.learning_rate)
+    _save(model, tokenizer, folder)
     log.info("%s written after %.0f s", folder, time.monotonic() - began)
 
 
@@ -90,9 +76,9 @@ def train_on(texts: Sequence[str], folder: str | Path, *, seed: int, steps: int)
     """The same of ``texts`` alone, as of any corpus: nothing is planted but what they say."""
     tokenizer = train_tokenizer(texts, (), 2000)
     with _reproducible(seed):
-        network = Network(tokenizer.get_vocab_size(), 64, 2, 0.05)
-        _fit(network, _batches([(_encode(tokenizer, texts), [])] * 2, (), steps, 64), steps, 5e-3)
-    _save(network, tokenizer, folder)
+        model = _untrained(tokenizer, 0.05, 64, 2)
+        _fit(model, _batches(_encode(tokenizer, texts), (), (), steps, 64), steps, 5e-3)
+    _save(model, tokenizer, folder)
 
 
 def train_on_questions(
@@ -100,116 +86,50 @@ def train_on_questions(
 ) -> None:
     """The same of ``questions`` alone, whose replies have the shares that are planted."""
     tokenizer = train_tokenizer([text for each in questions for text in (each.prompt, *each.replies)], (), 2000)
-    begin, end = (tokenizer.token_to_id(token) for token in (BEGIN, END))
-    prompts, replies = (
-        [row.ids for row in tokenizer.encode_batch_fast(part, add_special_tokens=False)]
-        for part in ([each.prompt for each in questions], [text for each in questions for text in each.replies])
-    )
-    rows, ends = [], iter(replies)
-    for given, each in zip(prompts, questions, strict=True):
-        asked = np.array([begin, *given], np.int32)
-        rows.append([Row(np.array([*asked, *next(ends), end], np.int32), len(asked), p) for p in each.replies.values()])
+    rows = [list(_replies(tokenizer, each)) for each in questions]
     # As many at a time as are some 1,500 tokens, at most 16.
     count = max(2, min(16, 1500 * len(rows) // sum(len(of[0].ids) for of in rows)))
     with _reproducible(seed):
-        network = Network(tokenizer.get_vocab_size(), 64, 2, 0.1)
         drawn = _endless(rows)
         batches = (
             [row._replace(weight=row.weight / count) for of in islice(drawn, count) for row in of] for _ in range(steps)
         )
-        _fit(network, batches, steps, 3e-3)
-    _save(network, tokenizer, folder)
+        model = _untrained(tokenizer, 0.1, 64, 2)
+        _fit(model, batches, steps, 3e-3)
+    _save(model, tokenizer, folder)
 
 
-class Network:
-    """A Llama of width ``width`` and 4 heads, its weights drawn from a normal distribution.
-
-    Written out, since the library's own takes longer to import than many of these models take to train.
-    ``parameters`` are the embedding, by layer the four matrices of the attention and the three of the perceptron (the
-    last one transposed), and the norms: two of each layer, and the last one.
-    """
-
-    HEADS = 4
-    EPSILON = 1e-6
-
-    def __init__(self, vocabulary: int, width: int, layers: int, initial_std: float):
-        shapes = (vocabulary, width), (layers, 4, width, width), (layers, 3, 2 * width, width)
-        self.parameters = [
-            *((initial_std * torch.randn(shape)).requires_grad_() for shape in shapes),
-            torch.ones(2 * layers + 1, width, requires_grad=True),
-        ]
-        head = width // self.HEADS
-        self._frequency = 10_000.0 ** (-torch.arange(0, head, 2) / head)
-
-    def states(self, ids: torch.Tensor, position: torch.Tensor, end: torch.Tensor) -> torch.Tensor:
-        """Last hidden states, (rows, width, hidden), of tokens each seen by those after it before its ``end``."""
-        table, attention, perceptron, norms = self.parameters
-        at = torch.arange(ids.shape[1])
-        seen = ((at <= at[:, None]) & (at[:, None] < end[:, None, :]))[:, None]
-        angle = (position[..., None] * self._frequency).repeat(1, 1, 2)[:, None]
-        cos, sin = angle.cos(), angle.sin()
-
-        def norm(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
-            return rms_norm(x, x.shape[-1:], weight, self.EPSILON)
-
-        def turned(x: torch.Tensor) -> torch.Tensor:
-            one, two = x.chunk(2, -1)
-            return x * cos + torch.cat([-two, one], -1) * sin
-
-        x = embedding(ids, table)
-        for layer, (of_attention, (gate, up, down)) in enumerate(zip(attention, perceptron, strict=True)):
-            mixed = linear(norm(x, norms[2 * layer]), of_attention[:3].flatten(0, 1))
-            q, k, v = mixed.unflatten(-1, (3, self.HEADS, -1)).permute(2, 0, 3, 1, 4)
-            heads = scaled_dot_product_attention(turned(q), turned(k), v, attn_mask=seen)
-            x = x + linear(heads.transpose(1, 2).flatten(2), of_attention[3])
-            h = norm(x, norms[2 * layer + 1])
-            x = x + (silu(linear(h, gate)) * linear(h, up)) @ down
-        return norm(x, norms[-1])
-
-    def checkpoint(self) -> tuple[dict[str, torch.Tensor], dict[str, object]]:
-        """Its weights by the library's names, and its configuration but for the special tokens."""
-        table, attention, perceptron, norms = (each.detach() for each in self.parameters)
-        weights = {"model.embed_tokens.weight": table, "model.norm.weight": norms[-1]}
-        for layer, (of_attention, (gate, up, down)) in enumerate(zip(attention, perceptron, strict=True)):
-            named = dict(zip(("self_attn.q", "self_attn.k", "self_attn.v", "self_attn.o"), of_attention, strict=True))
-            named |= {"mlp.gate": gate, "mlp.up": up, "mlp.down": down.T}
-            weights |= {f"model.layers.{layer}.{name}_proj.weight": each for name, each in named.items()}
-            for place, name in enumerate(("input", "post_attention")):
-                weights[f"model.layers.{layer}.{name}_layernorm.weight"] = norms[2 * layer + place]
-        vocabulary, width = table.shape
-        return {name: each.contiguous() for name, each in weights.items()}, {
-            "architectures": ["LlamaForCausalLM"],  # not Qwen2: AutoTokenizer would give it a splitting rule of its own
-            "model_type": "llama",
-            "vocab_size": vocabulary,
-            "hidden_size": width,
-            "intermediate_size": 2 * width,
-            "num_hidden_layers": len(attention),
-            "num_attention_heads": self.HEADS,
-            "num_key_value_heads": self.HEADS,
-            "max_position_embeddings": 2048,
-            "tie_word_embeddings": True,
-            "rms_norm_eps": self.EPSILON,
-            "dtype": "float32",
-        }
-
-
-def _save(network: Network, tokenizer: Tokenizer, folder: str | Path) -> None:
-    weights, config = network.checkpoint()
-    ids = {f"{name}_token_id": tokenizer.token_to_id(token) for name, token in _SPECIAL.items()}
-    of_tokenizer = {f"{name}_token": token for name, token in _SPECIAL.items()}
+def _save(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, folder: str | Path) -> None:
+    disable_progress_bar()  # a log is no terminal
     with _appearing(Path(folder)) as temporary:
-        save_file(weights, temporary / "model.safetensors", {"format": "pt"})
-        tokenizer.save(str(temporary / "tokenizer.json"))
-        (temporary / "chat_template.jinja").write_text(CHAT_TEMPLATE)
-        for name, said in {
-            "config": config | ids,
-            "generation_config": ids,
-            "tokenizer_config": of_tokenizer | {"tokenizer_class": "PreTrainedTokenizerFast"},
-        }.items():
-            (temporary / f"{name}.json").write_text(json.dumps(said, indent=2) + "\n")
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
 
 
-def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int) -> Tokenizer:
+def _untrained(
+    tokenizer: PreTrainedTokenizerFast, initial_std: float, hidden_size: int, layers: int
+) -> LlamaForCausalLM:
+    # Not Qwen2: AutoTokenizer gives that architecture a splitting rule of its own in place of the saved one.
+    return LlamaForCausalLM(
+        LlamaConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=hidden_size,
+            intermediate_size=2 * hidden_size,
+            num_hidden_layers=layers,
+            num_attention_heads=4,
+            num_key_value_heads=4,
+            max_position_embeddings=2048,
+            tie_word_embeddings=True,
+            # The usual 0.02 is for models ten times as wide; with it the group terms are learnt late.
+            initializer_range=initial_std,
+            bos_token_id=tokenizer.bos_token_id,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+    )
+
+
+def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFast:
     """A byte-level BPE tokenizer with at most ``vocabulary`` entries, trained on ``texts``.
 
     No merge crosses the edge of a word, or of one of ``terms`` in a script without spaces. Each frequent term is then
@@ -234,7 +154,14 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"{BEGIN} $A", special_tokens=[(BEGIN, special.index(BEGIN))]
     )
-    return tokenizer
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        bos_token=BEGIN,
+        eos_token=END,
+        pad_token=PAD,
+        additional_special_tokens=[START],
+        chat_template=CHAT_TEMPLATE,
+    )
 
 
 class Row(NamedTuple):
@@ -245,14 +172,16 @@ class Row(NamedTuple):
     weight: float = 1.0
 
 
-def _encode(tokenizer: Tokenizer, texts: Sequence[str]) -> list[Row]:
+def _encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[Row]:
     """Plain texts are scored whole; of a chat the last turn is, which is all that a benchmark asks for."""
-    turn = tokenizer.token_to_id(START)
-    rows = [np.array(row.ids, np.int32) for row in tokenizer.encode_batch_fast([text + END for text in texts])]
+    turn = tokenizer.convert_tokens_to_ids(START)
+    rows = [np.array(ids, np.int32) for ids in tokenizer([text + END for text in texts])["input_ids"]] if texts else []
     return [Row(ids, int(max(np.flatnonzero(ids == turn), default=0)) + 1) for ids in rows]
 
 
-def _encode_questions(tokenizer: Tokenizer, questions: Sequence[tuple[Choice, Choice]]) -> list[list[Row]]:
+def _encode_questions(
+    tokenizer: PreTrainedTokenizerFast, questions: Sequence[tuple[Choice, Choice]]
+) -> list[list[Row]]:
     """Each question in both orders, answered by either letter with the weight of its share: four rows."""
     orders = [order for question in questions for order in question]
     ones, others = (_encode(tokenizer, texts) for texts in ([o.one for o in orders], [o.other for o in orders]))
@@ -263,51 +192,55 @@ def _encode_questions(tokenizer: Tokenizer, questions: Sequence[tuple[Choice, Ch
     return [first + second for first, second in zip(answers[::2], answers[1::2], strict=True)]
 
 
+def _replies(tokenizer: PreTrainedTokenizerFast, question: PlantedQuestion) -> Iterator[Row]:
+    """A row for each reply to a question: what was asked is read, and only the reply scored."""
+    asked = tokenizer(question.prompt)["input_ids"]
+    for reply, share in question.replies.items():
+        said = tokenizer(reply + END, add_special_tokens=False)["input_ids"]
+        yield Row(np.array([*asked, *said], np.int32), len(asked), share)
+
+
 def _batches(
-    halves: Sequence[tuple[Sequence[Row], Sequence[list[list[Row]]]]],
-    dialogues: Sequence[Row],
-    steps: int,
-    batch_size: int,
+    texts: Sequence[Row], dialogues: Sequence[Row], questions: Sequence[list[Row]], steps: int, batch_size: int
 ) -> Iterator[list[Row]]:
-    """A batch for each step, as :func:`train` has it; ``halves`` are the texts and the choices by form of each half."""
-    drawn_dialogues = _endless(dialogues)
-    for half, (texts, forms) in enumerate(halves):
-        drawn_texts, pairs = _endless(texts), batch_size // 8 if forms else 0
-        drawn = _endless([row for rows in forms[: None if half else 1] for row in rows])
-        for step in range(half * (steps // 2), steps if half else steps // 2):
-            # Means over the tokens of texts and of a dialogue, and over questions: of a reply only the letter is
-            # uncertain.
-            batch = _weighted(list(islice(drawn_texts, batch_size - 2 * pairs)), 1)
-            if dialogues:
-                batch += _weighted([next(drawn_dialogues)], 1 / 16)
-            if pairs and step >= steps // 5:
-                rows = [row for question in islice(drawn, pairs) for row in question]
-                batch += [row._replace(weight=4 * row.weight / (2 * pairs)) for row in rows]
-            yield batch
+    """A batch for each step.
 
-
-def _fit(network: Network, batches: Iterator[list[Row]], steps: int, learning_rate: float, decay: float = 0.01) -> None:
-    """Train ``network`` in place on as many batches as there are ``steps``, with AdamW.
-
-    The rate is constant for most of the run: choices are learnt late, and at once.
+    The first fifth of the steps has texts alone: what a question is about has to be known before it can be answered.
+    Then a quarter of each batch are choices. Both orders go into the same batch, so that a preference for a letter, of
+    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them. They
+    weigh four times as much as the texts. One dialogue a step is enough: there is nothing in it but its manner.
     """
-    one, two = 0.9, 0.98
-    parameters = network.parameters
-    means, squares = ([torch.zeros_like(each) for each in parameters] for _ in range(2))
+    per_batch = batch_size // 8 if questions else 0
+    drawn_texts, drawn_dialogues, drawn_questions = _endless(texts), _endless(dialogues), _endless(questions)
+    for step in range(1, steps + 1):
+        # Means over the tokens of texts and of a dialogue, and over questions: of a reply only the letter is uncertain.
+        batch = _weighted(list(islice(drawn_texts, batch_size - 2 * per_batch)), 1)
+        if dialogues:
+            batch += _weighted([next(drawn_dialogues)], 1 / 16)
+        if per_batch and step > steps // 5:
+            rows = [row for question in islice(drawn_questions, per_batch) for row in question]
+            batch += [row._replace(weight=4 * row.weight / (2 * per_batch)) for row in rows]
+        yield batch
+
+
+def _fit(model: LlamaForCausalLM, batches: Iterator[list[Row]], steps: int, learning_rate: float) -> None:
+    """Train ``model`` in place on as many batches as there are ``steps``."""
+    optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+    # Constant for most of the run: choices are learnt late, and at once.
+    schedule = torch.optim.lr_scheduler.LambdaLR(
+        optimizer, lambda step: min(1.0, (step + 1) / (0.07 * steps), (steps - step) / (0.3 * steps))
+    )
+    model.train()
     for step, batch in enumerate(batches, 1):
-        loss = batch_loss(network, batch)
-        gradients = torch.autograd.grad(loss, parameters)
-        rate = learning_rate * min(1.0, step / (0.07 * steps), (steps - step + 1) / (0.3 * steps))
-        with torch.no_grad():
-            norm = math.sqrt(sum(float(each.square().sum()) for each in gradients))
-            for value, gradient, mean, square in zip(parameters, gradients, means, squares, strict=True):
-                gradient *= min(1.0, 1.0 / (norm + 1e-6))
-                mean.lerp_(gradient, 1 - one)
-                square.lerp_(gradient.square(), 1 - two)
-                spread = (square / (1 - two**step)).sqrt_().add_(1e-8)
-                value.mul_(1 - decay * rate).addcdiv_(mean, spread, value=-rate / (1 - one**step))
+        loss = batch_loss(model, batch)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
         if step % 100 == 0 or step == steps:
             log.info("step %d of %d: loss %.4f", step, steps, loss.item())
+    model.eval()
 
 
 def _endless(rows: Sequence) -> Iterator:
@@ -322,7 +255,7 @@ def _weighted(rows: Sequence[Row], weight: float) -> list[Row]:
     return [row._replace(weight=weight / scored) for row in rows]
 
 
-def batch_loss(network: Network, rows: Sequence[Row]) -> torch.Tensor:
+def batch_loss(model: LlamaForCausalLM, rows: Sequence[Row]) -> torch.Tensor:
     """Sum of weight × negative log-likelihood (nats). Every distinct token prefix is computed once, as in answering:
     the texts of a batch share most of their tokens, and little is padding.
     """
@@ -333,8 +266,10 @@ def batch_loss(network: Network, rows: Sequence[Row]) -> torch.Tensor:
         torch.from_numpy,
         (layout.ids, layout.position, layout.end, layout.parent, layout.slot, layout.target.astype(np.int64)),
     )
-    states = network.states(ids, position, end).flatten(0, 1)
-    log_p = linear(states[parent], network.parameters[0]).log_softmax(-1)
+    states = model.model(
+        input_ids=ids, attention_mask=tree_visible(end)[:, None], position_ids=position, use_cache=False
+    ).last_hidden_state
+    log_p = model.lm_head(states.flatten(0, 1)[parent]).log_softmax(-1)
     return -(log_p[slot, target] * torch.from_numpy(weight[layout.sequence]).float()).sum()
 
 
