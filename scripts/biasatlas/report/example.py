@@ -58,14 +58,21 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
     return None
 
 
+#: A word, or a character of a script without spaces.
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\W")
+#: Longer texts are shown as they are: to compare them takes seconds.
+_MOST_WORDS = 1000
+
+
 def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
-    """Each text as runs of words, with whether the other text has others in their place; none where there are not two.
+    """Each text as runs of words, with whether the other text has others in their place; not told of long texts, nor
+    where there are not two.
 
     Of two texts that differ in one word, or in the same word again and again, the second is that word alone.
     """
-    if len(texts) != 2:
+    words = [_WORD.findall(text) for text in texts]
+    if len(texts) != 2 or max(map(len, words)) > _MOST_WORDS:
         return [[(text, False)] for text in texts]
-    words = [re.findall(r"[\w'’-]+|\W", text, re.ASCII) for text in texts]
     steps = SequenceMatcher(None, words[0], words[1], autojunk=False).get_opcodes()
     both = [
         [("".join(words[0][start:end]), said != "equal") for said, start, end, _, _ in steps],
