@@ -141,7 +141,9 @@ def test_a_log_that_euroeval_wrote_is_read_by_what_the_model_said(caplog):
     assert (responses["status"] == "ok").sum() == said.notna().sum()
     assert accuracy("bbq", items, [log]) * len(items) == (right := said == kept["label"]).sum()
     assert f"{len(kept)} questions in the log: {len(kept)} of {len(items)} items, 0 there twice" in caplog.text
-    assert f"{right.mean():.4f} are right, by the harness {right[alike].mean():.4f} of the {alike.sum()} " in caplog.text
+    assert (
+        f"{right.mean():.4f} are right, by the harness {right[alike].mean():.4f} of the {alike.sum()} " in caplog.text
+    )
 
 
 def test_a_real_log_of_pairs_prefers_what_its_harness_counts(tmp_path, mirror):
