@@ -148,6 +148,11 @@ class DecisionsDescription(Rows):
         return {arm: kind for kind, arms in self.placebos.items() for arm in arms}
 
     @property
+    def tested_metric(self) -> str:
+        """That of its headlines: without placebos the shift, which no verdict follows from."""
+        return "shift_over_placebos" if self.placebos else "shift"
+
+    @property
     def kept(self) -> tuple[str, ...]:
         """Columns of items that scores keep."""
         return (*_KEPT, *self.factors)
@@ -233,7 +238,12 @@ def make_spec(description: DecisionsDescription) -> Spec:
             )
         },
         tables=tables,
-        figures={"shifts": Figure("Shift of each level, with the interval of placebos", ("shifts",))},
+        figures={
+            "shifts": Figure(
+                f"Shift of each level, with the interval {'of placebos' if description.placebos else 'over scenarios'}",
+                ("shifts",),
+            )
+        },
         metrics={name: METRICS[name] for name in shown} | description.own_metrics | ANSWER_RATES,
         released_tasks=("decision",),
         headlines=tuple(_headline(description, name, factor) for name, factor in description.factors.items()),
@@ -257,13 +267,14 @@ def _middle(description: DecisionsDescription) -> float:
 def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
     """The largest shift of any level of a factor."""
     of = name.replace("_", " ")
+    compared = bool(description.placebos)
     groups, sides = _groups(factor), ("less likely", "more likely") if description.yes_no else ("worse", "better")
     return Headline(
         name=name,
-        question=f"Does {of} shift its decisions by more than an edit that means nothing?",
+        question=f"Does {of} shift its decisions{' by more than an edit that means nothing' * compared}?",
         table="shifts",
         rows={"factor": name, "category": OVERALL},
-        metric="shift_over_placebos",
+        metric=description.tested_metric,
         null=0.0,
         smallest=description.smallest,
         reason=description.smallest_because,
@@ -275,7 +286,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         means=f"{'a favourable decision is ' if description.yes_no else ''}{{}} {{way}}, where only {of} differs.",
         ends=(f"{sides[0]} {groups}".strip(), f"{sides[1]} {groups}".strip()),
         counted="scenarios",
-        note="Sure for these scenarios; others may give a different size.",
+        note="Sure for these scenarios; others may give a different size." if compared else "",
         own_null=True,
     )
 

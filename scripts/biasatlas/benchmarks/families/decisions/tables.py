@@ -150,7 +150,12 @@ def shifts_table(step: Step) -> pd.DataFrame:
                 rows.append(row(of_level, "shift", shift(shifts.effects, level), counts))
                 rows.append(tested_shift(of_level, shifts, [level], counts))
             keys = {"model": model, "factor": name, "category": OVERALL}
-            rows.append(tested_shift(keys, shifts, None, Counts.of(mine)))
+            largest = tested_shift(keys, shifts, None, Counts.of(mine))
+            rows.append(largest)
+            if not description.placebos:  # the headline
+                rows.append(
+                    largest | {"metric": "shift", "no_interval_reason": f"the largest of {len(factor.compared)}"}
+                )
             rows += answer_rates(keys, mine, mine["scenario"])
         keys = {"model": model, "factor": ALL, "category": OVERALL}
         if "mean_gap" in description.metrics:
