@@ -82,7 +82,7 @@ def page_text(benchmark: str) -> str:
     if not isinstance(described, Rows) or (path and path.name == "spec.yaml"):
         raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
     rates = [f"`{name}`" for name in spec.metrics if name in RATES]
-    formats = " or ".join(f"`{name}`" for name in spec.formats)
+    formats = ", ".join(f"`{name}`" for name in spec.formats)
     parts = [
         f"# {spec.title}",
         f"<!-- make benchmark-page NAME={benchmark} writes this page from config/benchmarks/{benchmark}.yaml -->",
@@ -93,8 +93,8 @@ def page_text(benchmark: str) -> str:
         _run(benchmark, described),
         _lines(
             "Put this into a [configuration with models](tutorial-model.md). [All "
-            f"options](protocols.md#{re.sub(r'[^a-z0-9 -]', '', spec.title.lower()).replace(' ', '-')}). [Your own "
-            f"predictions](own.md#predictions) have the format {formats}."
+            f"options](protocols.md#{re.sub(r'[^a-z0-9 -]', '', spec.title.lower()).replace(' ', '-')}). Formats of "
+            f"[your own predictions](own.md#predictions): {formats}."
         ),
         "## Metrics",
         _table(("metric", "neutral", "meaning", "formula"), _metrics(benchmark, spec)),
@@ -162,7 +162,7 @@ def _data(described: Rows) -> list[str]:
             f"{name.replace('_', ' ')} ({', '.join(factor.compared)}; reference: {factor.reference})"
             for name, factor in described.factors.items()
         ]
-        lines.append(f"What differs, with its levels: {'; '.join(factors)}.")
+        lines.append(f"Factors and their levels: {'; '.join(factors)}.")
     return [_lines(line) for line in lines]
 
 

@@ -176,8 +176,8 @@ def shift(effects: Effects, level: str) -> Estimate:
 def tested_shift(
     keys: Mapping[str, object], shifts: FactorShifts, levels: list[str] | None, counts: Counts
 ) -> dict[str, object]:
-    """The same shift; its interval, ± t s √(1/m + 1/k), is over placebos: s is the standard deviation of their effects;
-    m changes make the level, and k its reference.
+    """The value of `shift`. Its interval, ± t s √(1/m + 1/k), is over placebos: s is the standard deviation of their
+    effects, m is the number of changes that make the level, and k that of its reference.
 
     t has one degree of freedom less than there are placebo arms. Over all levels it is the largest shift, at
     Bonferroni's level. ``n`` counts scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no
