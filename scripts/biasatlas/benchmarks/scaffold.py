@@ -99,7 +99,7 @@ def page_text(benchmark: str) -> str:
         "## Metrics",
         _table(("metric", "neutral", "meaning", "formula"), _metrics(benchmark, spec)),
         _lines(
-            f"Unless a formula says otherwise, 95% intervals are over {_sampled(described, spec)}.{_ways(described)}"
+            f"Unless a formula says otherwise, 95% intervals are over {_sampled(described, spec)}"
             + (f" {', '.join(rates)}: answers without a value, in percent ([replies](replies.md))." if rates else "")
         ),
         _lines(f"**Verdict.** {_verdict(benchmark, spec)}"),
@@ -190,19 +190,15 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
 
 
 def _sampled(described: Rows, spec: Spec) -> str:
-    """What intervals are over, in words."""
+    """What intervals are over, in words; and which side or direction is the first, for pairs of both."""
     (name,) = (name for name, factor in spec.design.items() if factor.sampled)
-    if name == "cluster" and isinstance(described, PairsDescription):
-        name = " and ".join(template_fields(described.cluster_text)) or "pair"
-    return f"{name}s"
-
-
-def _ways(described: Rows) -> str:
-    """Which side or direction is the first, for pairs of both."""
-    if not isinstance(described, PairsDescription) or described.ways is None:
-        return ""
+    if not isinstance(described, PairsDescription):
+        return f"{name}s."
+    over = " and ".join(template_fields(described.cluster_text)) or "pair" if name == "cluster" else name
+    if described.ways is None:
+        return f"{over}s."
     what = "direction" if described.directions else "side" if described.compared == "texts" else "side and direction"
-    return " The first {} is `{}`, the second `{}`.".format(what, *described.ways)
+    return "{}s. The first {} is `{}`, the second `{}`.".format(over, what, *described.ways)
 
 
 def _verdict(benchmark: str, spec: Spec) -> str:

@@ -83,7 +83,7 @@ class Derived(StagedModel):
         None,
         min_length=2,
         max_length=2,
-        description="The third option: the one that neither of these two columns names.",
+        description="The third option, which neither of these columns names.",
     )
     of: Filled | None = field("answers", None, description="The text that the rule reads, such as `{id}`.")
     otherwise: Filled | None = field(
@@ -140,9 +140,7 @@ class Join(StagedModel):
     """Columns to add from a second file; each row of the data matches one of its rows."""
 
     file: str = field("answers", min_length=1, description="The file's path in the source's folder.")
-    by: dict[str, str] = field(
-        "answers", min_length=1, description="Column of the data -> the column of the file that must be equal."
-    )
+    by: dict[str, str] = field("answers", min_length=1, description="Column of the data -> its match in the file.")
     columns: list[str] = field("answers", min_length=1, description="Columns of the file to add.")
 
 
@@ -151,9 +149,7 @@ class Drop(StagedModel):
 
     column: str = field("answers", description="Column that says which rows.")
     equals: Filled = field("answers", description="Its value in these rows: a text, or another column, as in `{less}`.")
-    count: int = field(
-        "answers", ge=1, description="How many such rows there are. More are an error: the data have changed."
-    )
+    count: int = field("answers", ge=1, description="How many there are. More are an error: the data have changed.")
     reason: str = field("nothing", min_length=1, description="Why they are left out.")
 
 

@@ -74,9 +74,7 @@ class Description(StagedModel):
         "`prompts/mine.txt`; or name -> file, of which the protocols' option `prompt` chooses one.",
     )
     metrics: list[str] = field("tables", min_length=1, description="Which of the family's metrics to compute.")
-    published: str = field(
-        "tables", "", description="Table of resources/published with the numbers that a paper printed."
-    )
+    published: str = field("tables", "", description="Table of resources/published with printed numbers of a paper.")
     released: dict[str, str] = field(
         "nothing", {}, description="Name of a published set of model outputs -> row of sources.csv with its files."
     )
@@ -84,7 +82,7 @@ class Description(StagedModel):
         "nothing", {}, description="Further format of predictions -> what its files hold; needs a `released.py`."
     )
     tables: dict[str, OwnTable] = field(
-        "nothing", {}, description="Further tables; only in the library, where a module makes each."
+        "nothing", {}, description="Further tables, each made by a module of the library."
     )
     notes: str = field(
         "nothing", "", description="Text for its page, in Markdown, such as licence, data and deviations."

@@ -138,9 +138,7 @@ class ReleasedScores(StagedModel):
     """Published perplexities: a table with the two texts of each pair, and a column per set of outputs and side."""
 
     file: str = field("answers", min_length=1, description="The table's file in the source of the set.")
-    texts: dict[str, str] = field(
-        "answers", description="Side -> column with its text, by which rows are matched to pairs."
-    )
+    texts: dict[str, str] = field("answers", description="Side -> column with its text, which matches rows to pairs.")
     perplexities: dict[str, str] = field(
         "answers", description="Side -> column with its perplexity; `{release}` stands for the name of the set."
     )

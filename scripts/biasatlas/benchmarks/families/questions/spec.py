@@ -131,9 +131,7 @@ class QuestionsDescription(Description):
         "answers", [], description='Other wordings of the option "it cannot be known" that replies may use.'
     )
     cleaned: str = field(
-        "answers",
-        "",
-        description="File of errata in resources, such as `errata/mine.yaml`; applied only under `text: cleaned`.",
+        "answers", "", description="File of errata in resources, such as `errata/mine.yaml`, for `text: cleaned` alone."
     )
 
     @model_validator(mode="after")
@@ -156,9 +154,7 @@ class QuestionRows(QuestionsDescription, Rows):
     template: Text = field(
         "answers", min_length=1, description="The question template that items share; intervals are over templates."
     )
-    polarity: str = field(
-        "answers", description="Column with `neg` (who did something bad?) or `nonneg` (the opposite)."
-    )
+    polarity: str = field("answers", description="Column with `neg` (who did something bad?) or `nonneg` (opposite).")
     condition: str = field(
         "answers", description="Column with `ambig` (the context does not say who it was) or `disambig`."
     )
