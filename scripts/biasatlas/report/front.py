@@ -218,7 +218,7 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
 
 
 def _object(means: str) -> str:
-    """What a headline's sentence says right after the size: "about the stereotyped gender", "up or down by question"."""
+    """What a headline's sentence says after the size: "about the stereotyped gender", "up or down by question"."""
     return means.partition("{}")[2].partition(" as ")[0].strip(" ,.")
 
 
@@ -312,7 +312,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "about": "" if question.headline.ends[1] else _object(question.headline.means),
         "way": direction,
         # Nothing was seen, and so little asked that nothing is ruled out: a zero would read as a result.
-        "seen": value != plain(question, 0.0)[0] or math.isfinite(low) and math.isfinite(high),
+        "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),
         "interval": interval,
         # Those of a benchmark with placebos are the placebos.
         "n": f"{cell.n:,} {question.headline.counted}"
