@@ -11,7 +11,7 @@ from typing import Any
 from biasatlas import ROOT
 from biasatlas.benchmarks import contract, registry
 from biasatlas.benchmarks.contract import Spec
-from biasatlas.benchmarks.families.decisions.spec import DecisionsDescription
+from biasatlas.benchmarks.families.decisions.spec import PLACEBOS, DecisionsDescription
 from biasatlas.benchmarks.families.derived import template_fields
 from biasatlas.benchmarks.families.description import Rows
 from biasatlas.benchmarks.families.pairs.spec import PairsDescription
@@ -100,7 +100,11 @@ def page_text(benchmark: str) -> str:
         _table(("metric", "neutral", "meaning", "formula"), _metrics(benchmark, spec)),
         _lines(
             f"Unless a formula says otherwise, 95% intervals are over {_sampled(described, spec)}"
-            + (f" {', '.join(rates)}: answers without a value, in percent ([replies](replies.md))." if rates else "")
+            + (
+                f" {', '.join(rates)} are percentages of answers without a value ([replies](replies.md))."
+                if rates
+                else ""
+            )
         ),
         _lines(f"**Verdict.** {_verdict(benchmark, spec)}"),
         *_data(described),
@@ -159,10 +163,13 @@ def _data(described: Rows) -> list[str]:
         lines.append(f"{len(names)} categories: {', '.join(names)}.")
     if isinstance(described, DecisionsDescription):
         factors = [
-            f"{name.replace('_', ' ')} ({', '.join(factor.compared)}; reference: {factor.reference})"
+            f"{name.replace('_', ' ')} ({', '.join(factor.compared)}"
+            + ("" if factor.reference == PLACEBOS else f"; reference: {factor.reference}")
             for name, factor in described.factors.items()
         ]
-        lines.append(f"Factors and their levels: {'; '.join(factors)}.")
+        by_default = {factor.reference for factor in described.factors.values()} == {PLACEBOS}
+        compared = " They are compared with the mean of the placebos." if by_default else ""
+        lines.append(f"Factors and their levels: {'); '.join(factors)}).{compared}")
     return [_lines(line) for line in lines]
 
 
@@ -210,15 +217,15 @@ def _verdict(benchmark: str, spec: Spec) -> str:
     cards = read_cards({"shipped": ROOT / "resources" / "simulation" / "cards.csv", "beside": {}})
     mine = about(of_benchmark(cards, benchmark, "recommended"), headline.metric, headline.parts, "overall")
     if why := (headline.null is None and headline.reason) or headline.closed_by or (spec.note.partition(",")[0]):
-        return f"None. {why[0].upper()}{why[1:]}."
+        return f"`{headline.metric}` gets none. {why[0].upper()}{why[1:]}."
     unit = {"%": "percentage points"}.get(spec.metrics[headline.metric].unit, spec.metrics[headline.metric].unit)
     reason = f"it {headline.reason}" if headline.reason.startswith("makes") else headline.reason
     size = f"The smallest effect that matters is {headline.smallest:g} {unit}: {reason}."
     if not closed_by(mine, headline.own_null):
         return f"`{headline.metric}` can get one. {size}"
     return (
-        f"None until you run `make validate-benchmark NAME={benchmark} DATA=./folder` on the data. It simulates what "
-        f"`{headline.metric}` mistakes for bias ([how](adding.md#a-benchmark-from-a-description)). {size}"
+        f"`{headline.metric}` gets none until you run `make validate-benchmark NAME={benchmark} DATA=./folder` on the "
+        f"data, which simulates what it mistakes for bias ([how](adding.md#a-benchmark-from-a-description)). {size}"
     )
 
 

@@ -152,7 +152,7 @@ class Description(StagedModel):
 
 
 class Rows(Description):
-    """What every description says; its data have a row for each item, in columns of any name."""
+    """Keys of every description. The data have a row for each item; their columns may have any name."""
 
     files: str = field(
         "answers",
