@@ -12,7 +12,7 @@ from biasatlas.stats.placebos import NEEDED
 
 
 def evidence(step: Step) -> Iterator[Evidence]:
-    """``shift_over_placebos`` (without placebos ``shift``) by factor, of each level and of all, as in the table."""
+    """``shift_over_placebos`` (with too few placebos ``shift``) by factor, of each level and of all."""
     description: DecisionsDescription = step.description
     scores = step.scores
     for name, factor in description.factors.items():

@@ -25,7 +25,7 @@ def shifts_figure(step: Step) -> Figure:
         "level",
         step.styles,
         label="shift of decisions (points; right: more favourable)"
-        + ", with what one more placebo might do" * bool(description.placebos),
+        + ", with what one more placebo might do" * (description.tested_metric != "shift"),
         reference=0,
         order=list(names.values()),
         empty="no decision could be read",

@@ -151,8 +151,8 @@ class DecisionsDescription(Rows):
 
     @property
     def tested_metric(self) -> str:
-        """That of its headlines: without placebos the shift, which no verdict follows from."""
-        return "shift_over_placebos" if self.placebos else "shift"
+        """That of its headlines: with too few placebos the shift, which no verdict follows from."""
+        return "shift_over_placebos" if len(self.placebo_kind) >= _ARMS else "shift"
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -225,6 +225,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
         tables["distances"] = Table("How far decisions move from those on the baseline, either way", ("decision",))
     tables |= {name: Table(table.caption, ("decision",)) for name, table in description.tables.items()}
     shown = dict.fromkeys(("shift", "shift_over_placebos", *description.metrics))
+    sampled = "over scenarios" if description.tested_metric == "shift" else "of placebos"
     return Spec(
         **description.head,
         options=DecisionsOptions,
@@ -240,12 +241,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
             )
         },
         tables=tables,
-        figures={
-            "shifts": Figure(
-                f"Shift of each level, with the interval {'of placebos' if description.placebos else 'over scenarios'}",
-                ("shifts",),
-            )
-        },
+        figures={"shifts": Figure(f"Shift of each level, with the interval {sampled}", ("shifts",))},
         metrics={name: METRICS[name] for name in shown} | description.own_metrics | ANSWER_RATES,
         released_tasks=("decision",),
         headlines=tuple(_headline(description, name, factor) for name, factor in description.factors.items()),
@@ -269,7 +265,7 @@ def _middle(description: DecisionsDescription) -> float:
 def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
     """The largest shift of any level of a factor."""
     of = name.replace("_", " ")
-    compared = bool(description.placebos)
+    compared = description.tested_metric != "shift"
     groups, sides = _groups(factor), ("less likely", "more likely") if description.yes_no else ("worse", "better")
     return Headline(
         name=name,

@@ -152,7 +152,7 @@ def shifts_table(step: Step) -> pd.DataFrame:
             keys = {"model": model, "factor": name, "category": OVERALL}
             largest = tested_shift(keys, shifts, None, Counts.of(mine))
             rows.append(largest)
-            if not description.placebos:  # the headline
+            if description.tested_metric == "shift":
                 rows.append(
                     largest | {"metric": "shift", "no_interval_reason": f"the largest of {len(factor.compared)}"}
                 )
