@@ -102,6 +102,7 @@ TABLE = pd.DataFrame(
         ({"column": "count", "by": ["model"], "then": []}, {"all": 3.5}),
         ({"column": "count", "by": ["model"], "distance": 4}, {"x": 2, "y": 1}),
         ({"by": ["model"], "reduce": "count"}, {"x": 2, "y": 2}),
+        ({"by": ["model"], "column": "count", "reduce": "count"}, {"x": 2, "y": 1}),
         ({"column": "count", "where": {"part": "q"}}, {"all": 3}),
         ({"column": "count", "where": {"model": ["x", "y"]}, "reduce": "max"}, {"all": 5}),
     ],

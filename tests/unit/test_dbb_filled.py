@@ -162,6 +162,7 @@ LAYOUTS = {
 def _zipped(rows, path):
     with zipfile.ZipFile(path / "GPT-4o-results.zip", "w") as archive:
         archive.writestr("results/gpt.csv", rows.to_csv(index=False))
+        archive.writestr("results/questions.csv", rows.drop(columns="responses").to_csv(index=False))
         archive.writestr("results/summary.csv", "bias_type,share\nage,0.3\n")
         archive.writestr("results/notes.txt", "no table")
 
@@ -200,6 +201,7 @@ def test_letters_are_choices_and_strangers_are_counted(dataset, tmp_path, caplog
     [
         (lambda rows: rows.assign(reply="a) x", output="b) y"), "", "replies may be in output, reply. Name one"),
         (lambda rows: rows.assign(reply="a) x"), "said", "no column 'said'"),
+        (lambda rows: rows, "", "no column of replies; it has"),
         (lambda rows: rows.assign(reply="yes"), "", "no reply names an option, as 'yes'"),
         (lambda rows: rows.assign(reply="a) x").drop(columns="ans1"), "", "no column 'ans1'"),
         (lambda rows: rows.assign(reply="a) x", Context="other"), "", "none of 2000 rows is a question of DBB"),
@@ -247,6 +249,8 @@ def test_scores_count_the_draws_that_a_file_has(dataset, tmp_path):
         ("Context,ans1,ans2,bias type1,reply\n1,2,3,4,a\n".encode("utf-16"), "in UTF-16. Save it as UTF-8"),
         (b"Context,ans1,ans2,bias type1,reply\n1,2,3,4,a\n", "bias type2"),
         (b"PK\x03\x04", "zip"),
+        (b"Context;ans1;ans2;bias type1;bias type2;reply\na, b;c;d;e;f;g\n", "Separate cells by commas, not by ';'"),
+        (b"Context\tans1\tans2\nA, b\tc\td\n", "Separate cells by commas, not by '\\t'"),
     ],
 )
 def test_a_wrong_file_is_told_before_any_job(tmp_path, content, says):

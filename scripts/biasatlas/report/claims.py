@@ -166,10 +166,7 @@ def values(about: About, table: pd.DataFrame) -> Values:
     out."""
     for column, value in about.where.items():
         table = table[table[column].isin([value] if isinstance(value, str) else value)]
-    if about.reduce == "count":
-        column = pd.Series(1.0, table.index)
-    else:
-        column = pd.to_numeric(table[about.column], errors="coerce")
+    column = pd.to_numeric(table[about.column], errors="coerce") if about.column else pd.Series(1.0, table.index)
     return _reduced(column, table, about)
 
 
@@ -178,8 +175,7 @@ def _reduced(column: Values, table: pd.DataFrame, about: About) -> Values:
         column = (column - about.distance).abs()
     known = column.notna()
     keys = [table.loc[known, name] for name in about.by] or [pd.Series("all", column[known].index)]
-    how = "sum" if about.reduce == "count" or about.per else about.reduce
-    found = column[known].groupby(keys, sort=False).agg(how)
+    found = column[known].groupby(keys, sort=False).agg("sum" if about.per else about.reduce)
     if about.per:
         found = found / pd.to_numeric(table.loc[known, about.per]).groupby(keys, sort=False).sum()
     if about.then is not None:
