@@ -105,10 +105,10 @@ def _response(request: Mapping[str, Any], draws: list[str] | None) -> dict[str, 
         return empty | {"status": "failed", "detail": "no row"}
     options, parser = asked_options(request["labels"], request["options"]), PARSERS[request["parser"]]
     texts = [option.text for option in options]
-    found = Counter(
-        _choice(reply, texts) if _choice(reply, texts) is not None else whole_answer(parser, reply, options)
-        for reply in draws
-    )
+    found: Counter[str | int] = Counter()
+    for reply, times in Counter(draws).items():  # parsing takes long, and draws are often alike
+        choice = _choice(reply, texts)
+        found[whole_answer(parser, reply, options) if choice is None else choice] += times
     masses = {name: found[name] / len(draws) for name in _SILENT}
     chosen = [found[number] / len(draws) for number in range(len(options))]
     replies = json.dumps([["ok", reply] for reply in draws], ensure_ascii=False)
@@ -137,9 +137,9 @@ def _rows(files: Mapping[str, Path], column: str) -> Iterator[tuple[str, Mapping
             for name, file in inside.items():
                 is_csv = file.suffix == ".csv"
                 header = list(read_csv_header(file) if is_csv else next(read_json_records(file), ("", {}))[1])
-                missing = [each for each in CONTENT if each not in header] or ([] if _beside(header) else ["of replies"])
-                if missing:
-                    strange[name] = f"no column {', '.join(missing)}; it has {listed(header)}"
+                missing = ", ".join(each for each in CONTENT if each not in header)
+                if missing or not _beside(header):
+                    strange[name] = f"no column {missing or 'of replies'}; it has {listed(header)}"
                     continue
                 columns, understood = _reply_columns(name, header, column), True
                 for where, row in read_csv_rows(file, None) if is_csv else read_json_records(file):
