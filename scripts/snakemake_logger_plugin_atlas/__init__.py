@@ -99,7 +99,7 @@ class LogHandler(LogHandlerBase):
         why = next(filter(None, map(reason, record.log)), "")
         if why == KILLED or not why:  # what a job says names its entry
             why = ": ".join(filter(None, (f"{rule} {about}".strip(), why or "failed")))
-        self._print(f"error: {why} (log: {', '.join(record.log)})")
+        self._print(f"error: {why} (log: {', '.join(log.removesuffix(' (send to storage)') for log in record.log)})")
 
     def _print(self, line: str) -> None:
         print(f"{self._clear()}{line}", file=sys.stderr, flush=True)

@@ -62,6 +62,24 @@ def test_a_failure_is_told_once_by_the_name_of_its_entry(said, tmp_path, log, to
     assert said(None, text="Exiting because a job execution failed. Look above for error messages") == []
 
 
+@pytest.mark.parametrize(
+    ("pod", "told"),
+    [
+        ("Building DAG of jobs...\nerror: models.gpt-mini: no key\nTraceback\n", "models.gpt-mini: no key"),
+        (
+            "Building DAG of jobs...\nModuleNotFoundError: No module named 's3'\n\n",
+            "ModuleNotFoundError: No module named 's3'",
+        ),
+    ],
+)
+def test_a_failure_in_a_pod_is_told_from_what_it_wrote_and_names_both_logs(said, tmp_path, pod, told):
+    path = tmp_path / "pod.log"
+    path.write_text(pod)
+    begin(said, 7, "answer_requests", model="gpt-mini", benchmark="bbq")
+    failed = {"jobid": 7, "rule_name": "answer_requests", "log": ["s3://b/a.log (send to storage)", str(path)]}
+    assert said(LogEvent.JOB_ERROR, **failed) == [f"error: {told} (log: s3://b/a.log, {path})"]
+
+
 def test_what_no_job_is_to_blame_for_is_told(said):
     missing = "MissingRuleException: no rule makes nothing"
     assert said(LogEvent.ERROR, text=missing, exception="MissingRuleException") == [missing]

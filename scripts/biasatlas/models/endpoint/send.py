@@ -271,8 +271,8 @@ class _Sender:
         if isinstance(error, TimeoutError):
             return f"no whole reply within {self.entry.timeout_s:g} s (`timeout_s`)"
         cause: BaseException | None = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
-        while cause and not str(cause) and cause.__cause__:  # one that is wrapped has no words
-            cause = cause.__cause__
+        while cause and not str(cause) and (inner := cause.__cause__ or cause.__context__):  # wrapped without words
+            cause = inner
         return f"{type(cause or error).__name__}: {cause or error}"
 
     def _heed(self, found: Outcome, text: str) -> None:
