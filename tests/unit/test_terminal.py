@@ -1,11 +1,13 @@
 """What a run says on the terminal, from Snakemake's events."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from biasatlas.progress import TOLD
+from biasatlas.workflow import failures
 from biasatlas.workflow.failures import KILLED
 from snakemake_logger_plugin_atlas import LogHandler
 
@@ -60,6 +62,16 @@ def test_a_failure_is_told_once_by_the_name_of_its_entry(said, tmp_path, log, to
     failed = {"jobid": 7, "rule_name": "answer_requests", "log": [str(path)]}
     assert said(LogEvent.JOB_ERROR, LogEvent.JOB_ERROR, **failed) == [f"error: {told} (log: {path})"]
     assert said(None, text="Exiting because a job execution failed. Look above for error messages") == []
+
+
+def test_a_job_that_a_full_disk_left_no_word_of_is_not_called_killed(said, tmp_path, monkeypatch):
+    path = tmp_path / "a.log"
+    path.write_text("")
+    monkeypatch.setattr(failures.shutil, "disk_usage", lambda folder: SimpleNamespace(free=24_000))
+    begin(said, 7, "build_requests", benchmark="bbq")
+    failed = {"jobid": 7, "rule_name": "build_requests", "log": [str(path)]}
+    told = f"error: build_requests bbq: {tmp_path}: {failures.FULL} (log: {path})"
+    assert said(LogEvent.JOB_ERROR, **failed) == [told]
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def test_a_job_that_fails_in_a_pod_says_why_on_the_head(bucket, tmp_path):
         (root / "mine.json").write_text(json.dumps(config | {"store": "s3://atlas/store"}))
         arguments = ("--configfile", "mine.json", "--logger", "atlas", "--retries", "0", "--", target)
         done = run_in_pods(root, cluster, *arguments)
-    assert done.returncode == 1
+    assert (done.returncode, done.stdout.count("Insufficient Balance")) == (1, 1), done.stdout
     (told,) = (line for line in done.stdout.splitlines() if "Insufficient Balance" in line)
     where = "s3://atlas/run/results/logs/answer_requests/endpoint-crows_pairs-recommended.log"
     assert re.match(r"error: models\.endpoint: .* no credit left: Insufficient Balance\. All answers are kept;", told)

@@ -7,6 +7,7 @@ is not there (:func:`steps`), and the report says what is missing and why (:func
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,6 +36,10 @@ KILLED = (
     "it ended without a word: killed, most often for want of memory, or crashed. Run again, with more memory: stored "
     "answers are kept"
 )
+
+#: Why one did whose log lies where there is no room: it could not say so there.
+FULL = "the disk is full. Free some space and run again: stored answers are kept"
+_ROOM = 1 << 20
 
 #: Flags that would make everything again, with those that take names.
 _FORCE, _FORCE_NAMED = {"-F", "--forceall", "-f", "--force"}, {"-R", "--forcerun"}
@@ -150,7 +155,9 @@ def reason(log: str) -> str:
         said = re.search("^error: (.*)", text, flags=re.MULTILINE)
         return said[1] if said else text.strip().splitlines()[-1]
     end = re.search(rf"^[0-9:]{{8}} (?:error: (.*)|{ENDED}$)", text, flags=re.MULTILINE)
-    return (end[1] or "") if end else KILLED
+    if end:
+        return end[1] or ""
+    return f"{path.parent}: {FULL}" if shutil.disk_usage(path.parent).free < _ROOM else KILLED
 
 
 def unchecked(config: Config, paths: Paths, exists: Callable[[str], bool]) -> dict[str, str]:
