@@ -92,6 +92,15 @@ def test_a_failure_in_a_pod_is_told_from_what_it_wrote_and_names_both_logs(said,
     assert said(LogEvent.JOB_ERROR, **failed) == [f"error: {told} (log: s3://b/a.log, {path})"]
 
 
+def test_a_failure_on_the_head_of_a_run_in_a_bucket_is_told(said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / ".snakemake/storage/s3/b/a.log"
+    path.parent.mkdir(parents=True)
+    path.write_text("07:30:28 error: models.gpt-mini: no key\n")
+    failed = {"jobid": 7, "rule_name": "check_model", "log": ["s3://b/a.log (send to storage)"]}
+    assert said(LogEvent.JOB_ERROR, **failed) == ["error: models.gpt-mini: no key (log: s3://b/a.log)"]
+
+
 def test_what_no_job_is_to_blame_for_is_told(said):
     missing = "MissingRuleException: no rule makes nothing"
     assert said(LogEvent.ERROR, text=missing, exception="MissingRuleException") == [missing]

@@ -137,7 +137,7 @@ def run_in_pods(root, cluster, *arguments):
     ]
     command += ["--seconds-between-status-checks", "1", "--envvars", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
     command += ["AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", *arguments]
-    env = os.environ | {"KUBECONFIG": str(cluster.config), "PYTHONPATH": str(ROOT / "scripts")}
+    env = os.environ | {"KUBECONFIG": str(cluster.config), "PYTHONPATH": str(root / "scripts")}
     return subprocess.run(command, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -149,7 +149,7 @@ def reason(log: str) -> str:
 
     Of what else was written where it ran, as by a pod, what the job said there, or the last line.
     """
-    path = Path(log)
+    path = Path(re.sub(r"^(\w+)://", r".snakemake/storage/\1/", log))  # where Snakemake has it of what goes to storage
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else f"00:00:00 {ENDED}"
     if text.strip() and not re.search("^[0-9:]{8} ", text, flags=re.MULTILINE):
         said = re.search("^error: (.*)", text, flags=re.MULTILINE)

@@ -26,8 +26,9 @@ from biasatlas.models.endpoint import batch, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, cost, planned_call, prices, sampling
 from biasatlas.models.endpoint.capability_check import check
 from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
-from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
-from biasatlas.models.endpoint.spending import DECLINED, Budget, Job, is_declined, recount, same_model
+from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, is_declined, stored
+from biasatlas.models.endpoint.services import same_model
+from biasatlas.models.endpoint.spending import DECLINED, Budget, Job, recount
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.sampled_choice import Masses, choice_columns, sampled_choice
 from biasatlas.models.sampling import fill_sampling
@@ -106,7 +107,7 @@ class Endpoint:
             if store.objects:
                 store.refresh()  # others may have asked while this job waited
             job = Job(self.entry, store, journal, plan.wanted, plan.wanted - plan.missing)
-            for question, record in plan.heard.items():
+            for question, record in plan.heard.items():  # so that a rerun of a stopped job asks no more in vain
                 job.hear(question, record)
             if job.stop:
                 raise job.stop

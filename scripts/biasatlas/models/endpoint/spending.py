@@ -13,7 +13,6 @@ import json
 import logging
 import math
 import os
-import re
 import struct
 import tempfile
 import time
@@ -26,7 +25,8 @@ from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint.calls import HEADROOM, cost
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.replies import stored
+from biasatlas.models.endpoint.replies import is_declined, stored
+from biasatlas.models.endpoint.services import same_model
 from biasatlas.models.endpoint.transport import Outcome, redact_key, shown
 from biasatlas.models.store import ResponseStore
 
@@ -275,9 +275,8 @@ class Job:
         self.unanswered: set[str] = set()  # those of them that the endpoint will not answer
         self.passed = before
         self.silent: list[str] = []  # of the first replies why each says nothing, '' of those that say something
-        # How each question was, None once another had an answer.
         untried = entry.max_failed_share < 1 and all(map(is_declined, store.values()))
-        self.declined: dict[str, str] | None = {} if untried else None
+        self.declined: dict[str, str] | None = {} if untried else None  # how, by question; None once one is answered
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
         self.trouble = ""  # why the last call failed, '' once one after it is answered
@@ -306,10 +305,7 @@ class Job:
             )
 
     def hear(self, question: str, record: dict) -> bool:
-        """Whether an answer says anything. Stop the job where hardly one of the first does, or all are declined.
-
-        Else the rest would be paid for in vain, and by a rerun, which hears of those in the store first, as many more.
-        """
+        """Whether an answer says anything. Stop the job where hardly one of the first does, or all are declined."""
         why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
         if len(self.silent) < _FIRST:
             self._note_silent(why)
@@ -437,21 +433,6 @@ class Job:
             f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
             "are kept; raise `budget` and run again for the rest."
         )
-
-
-def is_declined(record: dict) -> bool:
-    """Whether the service or the model declined what a store's ``record`` is about."""
-    return record.get("status") in ("filtered", "refused")
-
-
-#: A date, a version or a route behind the name of a model: it is the same one.
-_RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{2}|v\d+(\.\d+)*|latest))+$")
-
-
-def same_model(served: str, asked: str) -> bool:
-    """Whether an endpoint answers under the name asked for, but for a release or a path in front."""
-    names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
-    return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
 
 
 def spent(folder: Path) -> float:
