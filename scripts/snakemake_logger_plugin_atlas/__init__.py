@@ -90,16 +90,17 @@ class LogHandler(LogHandlerBase):
 
     def _fail(self, record: logging.LogRecord) -> None:
         """Say why, and where the log is. Snakemake reports some jobs twice."""
-        from biasatlas.workflow.failures import KILLED, reason
+        from biasatlas.workflow.failures import FULL, KILLED, reason
 
         if record.jobid in self._failed:
             return
         self._failed.add(record.jobid)
         rule, about, _ = self._running.pop(record.jobid, (record.rule_name, "", 0.0))
-        why = next(filter(None, map(reason, record.log)), "")
-        if why == KILLED or not why:  # what a job says names its entry
+        logs = [log.removesuffix(" (send to storage)") for log in record.log]
+        why = next(filter(None, map(reason, logs)), "")
+        if not why or why.endswith((KILLED, FULL)):  # what a job says names its entry
             why = ": ".join(filter(None, (f"{rule} {about}".strip(), why or "failed")))
-        self._print(f"error: {why} (log: {', '.join(record.log)})")
+        self._print(f"error: {why} (log: {', '.join(logs)})")
 
     def _print(self, line: str) -> None:
         print(f"{self._clear()}{line}", file=sys.stderr, flush=True)

@@ -145,6 +145,29 @@ def test_a_filtered_row_has_a_status_of_its_own(tmp_path):
     assert list(frame["status"]) == ["filtered"]
 
 
+@pytest.mark.parametrize("said", ["FILTER", "REFUSE", "PONDER"])
+def test_a_service_that_declines_everything_is_sent_one_small_batch(tmp_path, said):
+    prompts = [f"{said} {index}" for index in range(200)]
+    with Server() as server:
+        for _ in range(2):  # a second run pays for nothing
+            told = "first 20 replies say nothing" if said == "PONDER" else "declines all of the first 50 questions"
+            with pytest.raises(UserError, match=told):
+                ask(server, requests_for(prompts), tmp_path / "store")
+            assert [made["request_counts"]["total"] for made in server.batches.values()] == [50]
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store", max_failed_share=1)
+        assert [made["request_counts"]["total"] for made in server.batches.values()] == [50, 150]
+    assert len(frame) == 200 and frame["status"].nunique() == 1
+
+
+@pytest.mark.parametrize("attempts", [1, 3])
+def test_a_small_batch_before_all_others_takes_no_attempt(tmp_path, attempts):
+    prompts = ["one", *(f"FILTER {index}" for index in range(60))]
+    with Server() as server:
+        frame, _ = ask(server, requests_for(prompts, repeats=2), tmp_path / "store", attempts=attempts)
+        assert [made["request_counts"]["total"] for made in server.batches.values()] == [50, 72]
+    assert frame["status"].value_counts().to_dict() == {"filtered": 120, "ok": 2}
+
+
 def test_a_batch_stays_within_the_budget(tmp_path):
     prompts = [f"{index:04}" for index in range(20)]
     prices = {"price_input_per_million": 1e6, "price_output_per_million": 1e6}

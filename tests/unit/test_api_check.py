@@ -3,6 +3,7 @@
 import json
 import logging
 import threading
+import time
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -239,6 +240,12 @@ class _Page(BaseHTTPRequestHandler):
         ("", 200, b"<!doctype html><p>Hi", r"\(no answer: a web page, not JSON\)\. .*try `base_url: http://.*/v1`\.$"),
         ("/v1", 200, b"hello", r"is no reply to a chat \(.*\)\. Compare `base_url` with"),
         ("/v1", 429, b'{"error": {"message": "Too fast"}}', r"asks for fewer calls .*429 Too fast.*`requests_per_min"),
+        (
+            "/v1",
+            500,
+            b'{"error": {"message": "Oh no"}}',
+            r"m at .* has a fault of its own \(500 Oh no\): run again later",
+        ),
         ("s", 200, b"", r"cannot be reached \(.*\): it speaks no TLS; try http://127\.0\.0\.1:\d+/v1$"),
     ],
 )
@@ -257,6 +264,13 @@ def test_what_a_new_user_meets_is_one_sentence_with_a_remedy(monkeypatch, caplog
     # Where it waits, the terminal says so at once.
     waits = [record.getMessage() for record in caplog.records if "asks for fewer calls" in record.getMessage()]
     assert len(waits) == (status == 429)
+
+
+def test_an_endpoint_that_says_nothing_is_told_from_one_that_is_not_there():
+    with Server() as server:
+        server.answer = lambda *_: time.sleep(1)  # of the check's own question
+        with pytest.raises(UserError, match=r"loopback at .* gave no answer within 0\.2 s, 3 times: .*`timeout_s`\.$"):
+            check(ApiEntry(kind="api", base_url=server.url, model=MODEL, timeout_s=0.2))
 
 
 def test_a_slash_at_the_end_is_the_same_endpoint():

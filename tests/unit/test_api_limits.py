@@ -179,6 +179,24 @@ def test_an_endpoint_that_says_how_long_to_wait_is_asked_no_more_than_one_that_d
     assert calls <= most * answers
 
 
+def test_the_pace_is_soon_back_after_a_limit_of_a_longer_time(monkeypatch):
+    """Nothing is answered for ten minutes, then everything: ten more at most until calls are a second apart."""
+    now = [1e9]
+    monkeypatch.setattr(spending.time, "time", lambda: now[0])
+    limits = Limits(entry())
+    for _ in range(60):
+        limits.slow(0.0, 1.0)
+        now[0] += 10
+    came = []
+    for _ in range(60):
+        while (wait_s := limits._wait_s(1)) > 0:
+            now[0] += wait_s
+        limits.answered()
+        came.append(now[0] - 1e9 - 600)
+    assert came[-1] - came[-2] < 1
+    assert came[-1] < 600
+
+
 def test_jobs_of_one_key_share_the_pace_fairly(monkeypatch):
     _, ((_, calls), _) = calls_of(monkeypatch, 2, 150, 3, 1)
     assert min(calls) > 0.7 * max(calls)

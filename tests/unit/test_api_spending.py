@@ -15,8 +15,7 @@ from biasatlas.models.endpoint import transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.calls import bound, cost, prices
 from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.endpoint.services import services
-from biasatlas.models.endpoint.spending import same_model
+from biasatlas.models.endpoint.services import same_model, services
 from biasatlas.models.store import ResponseStore
 from biasatlas.workflow import check, sizes
 

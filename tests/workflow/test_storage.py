@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from api_server import MODEL, Server
+from api_server import MODEL, RANDOM, Server
 from conftest import ROOT, copy_workflow, snakemake, start_snakemake
 from needs import need
 from pods import Cluster
@@ -122,8 +122,8 @@ def image(folder):
     return said | {"PATH": os.pathsep.join(programs), "HOME": str(folder), "OMP_NUM_THREADS": "1"}
 
 
-def in_pods(root, cluster, *arguments):
-    """Snakemake in the clone ``root``, which is made one of git, by the profile for Kubernetes."""
+def run_in_pods(root, cluster, *arguments):
+    """Snakemake in the clone ``root``, which is made one of git, by the profile for Kubernetes: how it ended."""
     git = ["git", "-C", str(root), "-c", "user.name=n", "-c", "user.email=n@example.org"]
     for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "x", "--no-verify"]):
         subprocess.run([*git, *command], check=True)
@@ -137,8 +137,13 @@ def in_pods(root, cluster, *arguments):
     ]
     command += ["--seconds-between-status-checks", "1", "--envvars", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
     command += ["AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", *arguments]
-    env = os.environ | {"KUBECONFIG": str(cluster.config)}
-    done = subprocess.run(command, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    env = os.environ | {"KUBECONFIG": str(cluster.config), "PYTHONPATH": str(root / "scripts")}
+    return subprocess.run(command, cwd=root, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+
+def in_pods(root, cluster, *arguments):
+    """The pods, and their specs as text, of :func:`run_in_pods`, which comes to its end."""
+    done = run_in_pods(root, cluster, *arguments)
     logs = [path.read_text("utf-8", "replace")[-3000:] for path in cluster.folder.glob("*.log")]
     assert done.returncode == 0, "\n".join([done.stdout, *logs])
     assert set(cluster.jobs) == set(cluster.ended) == cluster.deleted & set(cluster.jobs)
@@ -173,6 +178,36 @@ def test_a_run_in_pods_is_finished_in_the_bucket(bucket, tmp_path, monkeypatch):
         )  # a pod has neither the key in its command, nor our folders
         limits = container["resources"]["limits"]
         assert limits.keys() == {"cpu", "memory", "ephemeral-storage"} and not pod.get("tolerations")
+
+
+def test_a_job_that_fails_in_a_pod_says_why_on_the_head(bucket, tmp_path):
+    """Once, by its entry's name, with its log in the bucket; what was paid for is there."""
+    root = copy_workflow(tmp_path / "clone")
+    target = "results/responses/endpoint/crows_pairs/recommended.parquet"
+    with Server(reply=lambda body, prompt: "A") as server, Cluster(tmp_path / "pods", image(tmp_path)) as cluster:
+        answer = server.answer
+
+        def empty_account(path, body):
+            paid = len(server.answered) < 9 or body["messages"][-1]["content"] == RANDOM
+            return answer(path, body) if paid else (402, {"error": {"message": "Insufficient Balance"}})
+
+        server.answer = empty_account
+        endpoint = {"kind": "api", "base_url": server.url, "model": MODEL}
+        run = {"data": "sample", "tasks": ["pair_choice"]}
+        config = {"results": "results", "models": {"endpoint": endpoint}, "benchmarks": {"crows_pairs": run}}
+        (root / "mine.json").write_text(json.dumps(config | {"store": "s3://atlas/store"}))
+        arguments = ("--configfile", "mine.json", "--logger", "atlas", "--retries", "0", "--", target)
+        done = run_in_pods(root, cluster, *arguments)
+    assert (done.returncode, done.stdout.count("Insufficient Balance")) == (1, 1), done.stdout
+    (told,) = (line for line in done.stdout.splitlines() if "Insufficient Balance" in line)
+    where = "s3://atlas/run/results/logs/answer_requests/endpoint-crows_pairs-recommended.log"
+    assert re.match(r"error: models\.endpoint: .* no credit left: Insufficient Balance\. All answers are kept;", told)
+    assert f"(log: {where}, " in told and told.endswith(".log)"), told
+    made = {item.key: item for item in bucket.objects.all()}
+    assert b"Insufficient Balance" in made[where.removeprefix("s3://atlas/")].get()["Body"].read()
+    kept = b"".join(item.get()["Body"].read() for key, item in made.items() if key.endswith(".jsonl"))
+    assert kept.count(b"\n") == len(server.answered) >= 9
+    assert f"run/{target}" not in made
 
 
 def test_a_pod_of_a_gpu_asks_for_it_as_a_cluster_has_it(bucket, tmp_path):

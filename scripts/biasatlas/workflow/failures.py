@@ -7,6 +7,7 @@ is not there (:func:`steps`), and the report says what is missing and why (:func
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -30,8 +31,15 @@ _NEXT = {"": "tables", "tables": "report"}
 #: Snakemake's words where jobs failed; after an interruption it says others.
 _FAILED = "Exiting because a job execution failed"
 
-#: Why a job failed that left neither an error nor an end.
-KILLED = "it was killed (signal 9), most often for want of memory; run again, with more: stored answers are kept"
+#: Why a job failed that left neither an error nor an end: how it ended, only Snakemake's own process for it knows.
+KILLED = (
+    "it ended without a word: killed, most often for want of memory, or crashed. Run again, with more memory: stored "
+    "answers are kept"
+)
+
+#: Why one did whose log lies where there is no room: it could not say so there.
+FULL = "the disk is full. Free some space and run again: stored answers are kept"
+_ROOM = 1 << 20
 
 #: Flags that would make everything again, with those that take names.
 _FORCE, _FORCE_NAMED = {"-F", "--forceall", "-f", "--force"}, {"-R", "--forcerun"}
@@ -129,7 +137,7 @@ def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exis
                 if lost := next((log for path, log in made if not exists(path)), ""):
                     missing.setdefault((f"model {model}", lost), []).append(f"{benchmark} ({protocol}) {task}")
     sentences = [
-        f"{name} in {', '.join(places)}: {reason(log) or f'it was not made, and {log} has no error'}"
+        f"{name} in {', '.join(places)}: {reason(log) or f'it was not made; {log}, if its job began, says why'}"
         for (name, log), places in missing.items()
     ]
     failed = [(name, why) for name, (path, log) in results if not exists(path) and (why := reason(log))]
@@ -137,11 +145,19 @@ def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exis
 
 
 def reason(log: str) -> str:
-    """Why the job of a ``log`` failed: the first line of its error, or that it was killed; '' if it did not fail."""
-    path = Path(log)
+    """Why the job of a ``log`` failed: the first line of its error, or that it left none; '' if it did not fail.
+
+    Of what else was written where it ran, as by a pod, what the job said there, or the last line.
+    """
+    path = Path(re.sub(r"^(\w+)://", r".snakemake/storage/\1/", log))  # where Snakemake has it of what goes to storage
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else f"00:00:00 {ENDED}"
+    if text.strip() and not re.search("^[0-9:]{8} ", text, flags=re.MULTILINE):
+        said = re.search("^error: (.*)", text, flags=re.MULTILINE)
+        return said[1] if said else text.strip().splitlines()[-1]
     end = re.search(rf"^[0-9:]{{8}} (?:error: (.*)|{ENDED}$)", text, flags=re.MULTILINE)
-    return (end[1] or "") if end else KILLED
+    if end:
+        return end[1] or ""
+    return f"{path.parent}: {FULL}" if shutil.disk_usage(path.parent).free < _ROOM else KILLED
 
 
 def unchecked(config: Config, paths: Paths, exists: Callable[[str], bool]) -> dict[str, str]:

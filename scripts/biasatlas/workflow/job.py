@@ -141,6 +141,7 @@ def job(snakemake: Any) -> Iterator[Job]:
         filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
     )
     logging.captureWarnings(True)
+    logging.raiseExceptions = False  # what a full disk has no room for is no second error
     title = _title(snakemake)
     terminal = _show_progress(title)
     signal.signal(signal.SIGTERM, signal.default_int_handler)

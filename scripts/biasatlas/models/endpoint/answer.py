@@ -26,8 +26,9 @@ from biasatlas.models.endpoint import batch, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, cost, planned_call, prices, sampling
 from biasatlas.models.endpoint.capability_check import check
 from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
-from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, stored
-from biasatlas.models.endpoint.spending import Budget, Job, recount, same_model
+from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, is_declined, stored
+from biasatlas.models.endpoint.services import same_model
+from biasatlas.models.endpoint.spending import DECLINED, Budget, Job, recount
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.sampled_choice import Masses, choice_columns, sampled_choice
 from biasatlas.models.sampling import fill_sampling
@@ -106,6 +107,10 @@ class Endpoint:
             if store.objects:
                 store.refresh()  # others may have asked while this job waited
             job = Job(self.entry, store, journal, plan.wanted, plan.wanted - plan.missing)
+            for question, record in plan.heard.items():  # so that a rerun of a stopped job asks no more in vain
+                job.hear(question, record)
+            if job.stop:
+                raise job.stop
             if self.entry.batch:
                 batch.run(list(_missing(_planned(requests, self.entry), store, 1)), job)
             else:
@@ -182,6 +187,7 @@ class _Plan:
     missing: int = 0
     calls: int = 0
     repeated: bool = False  # whether any that is missing is one of several samples
+    heard: dict[str, dict] = field(default_factory=dict)  # by question, of the first ones in the store, what came
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
@@ -196,7 +202,10 @@ class _Plan:
             new = call.keys[seen[name := int(call.name[:15], 16)] :]
             seen[name] += len(new)
             plan.wanted += len(new)
-            missing = sum(not _is_stored(key, store) for key in new)
+            records = [record for key in new if (record := _stored(key, store))]
+            if records and len(plan.heard) < DECLINED:
+                plan.heard[call.name] = next((each for each in records if not is_declined(each)), records[0])
+            missing = len(new) - len(records)
             plan.missing += missing
             plan.repeated |= missing > 0 and call.is_sampled and len(call.keys) > 1
             calls = -(-missing // most)
@@ -227,16 +236,16 @@ class _Plan:
         )
 
 
-def _is_stored(key: str, store: ResponseStore) -> bool:
-    """Whether the store has a record that can be used; one that cannot is taken back, so that it is asked for again."""
+def _stored(key: str, store: ResponseStore) -> dict | None:
+    """The store's record; None where there is none. One that cannot be used is taken back: it is asked for again."""
     if key not in store:
-        return False
+        return None
     value = store.read(key)
-    if value is not None and stored(value):
-        return True
+    if value is not None and (record := stored(value)):
+        return record
     log.warning("%s: what is stored under %s is no answer; it is asked for again", store.folder, key)
     store.put({key: None})
-    return False
+    return None
 
 
 @dataclass

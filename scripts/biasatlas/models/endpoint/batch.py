@@ -22,7 +22,7 @@ from biasatlas.errors import UserError
 from biasatlas.files import write_text
 from biasatlas.models.endpoint.calls import PATHS, Call, Wants, charged
 from biasatlas.models.endpoint.entry import ApiEntry, service_of
-from biasatlas.models.endpoint.spending import Job
+from biasatlas.models.endpoint.spending import DECLINED, Job
 from biasatlas.models.endpoint.transport import (
     Outcome,
     backoff_s,
@@ -51,7 +51,8 @@ T = TypeVar("T")
 def run(missing: list[Call], job: Job) -> None:
     """Answer the ``missing`` calls of a ``job``, each for one answer, by batches, in as many rounds as it takes.
 
-    One job at a time works through the batches of a store; others wait, and find the answers.
+    One job at a time works through the batches of a store; others wait, and find the answers. Where nothing is known to
+    pass, the first questions go alone: if all are declined, or silent, the rest is not paid for.
     """
     with contextlib.ExitStack() as stack:
         while not stack.enter_context(job.journal.batches()):
@@ -61,18 +62,27 @@ def run(missing: list[Call], job: Job) -> None:
         wanted = {call.keys[0]: call for call in missing}
         failures: dict[str, Outcome] = {}
         with openai.OpenAI(**options(job.entry, timeout_s=job.entry.timeout_s)) as client:
-            for _ in range(job.entry.attempts):
-                rest = _unanswered(wanted, job)
-                if not rest or job.stop:
+            for calls in [_first(wanted, job)] + [wanted] * job.entry.attempts:
+                if job.stop:
                     return
+                if not (rest := _unanswered(calls, job)):
+                    continue
                 if not (waiting := _under_way(client, rest, job)):
                     job.stop = job.budget_error(max(call.worst_cost(job.entry) for call in rest.values()))
                     return
                 for path in waiting:
-                    failures |= _collect(client, path, job)
+                    failures |= _collect(client, path, job, wanted)
         for key in _unanswered(wanted, job):
             found = failures.get(key, Outcome("retry", "no batch answered it"))
             job.give_up([key], found.reason, found)
+
+
+def _first(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
+    """One call for each of the first questions, where none has an answer yet and more are to come; else nothing."""
+    first = {call.name: call for call in reversed(wanted.values()) if call.keys[0] not in job.store}
+    if job.declined is None or len(first) < DECLINED or len(wanted) == DECLINED:
+        return {}
+    return {call.keys[0]: call for call in list(first.values())[-DECLINED:]}
 
 
 def _unanswered(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
@@ -129,7 +139,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
     return path
 
 
-def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
+def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call]) -> dict[str, Outcome]:
     """Wait for a batch and keep what it answered; the outcomes of calls that may be sent again, by key."""
     state = _read_state(path)
     if state["batch"] is None:
@@ -149,7 +159,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job) -> dict[str, Outcome]:
             found = replace(found, reason=shown(found.reason or "no answer", job.entry))
             record = next(iter(found.records), None)
             if record:
-                job.keep({key: record}, 1)
+                job.keep({key: record}, 1, wanted[key].name if key in wanted else "")
                 spent += charged(job.entry, [record], state["keys"][key])
             elif found.kind == "retry":
                 failures[key] = found

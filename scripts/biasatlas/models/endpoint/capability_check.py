@@ -70,6 +70,12 @@ def check(entry: ApiEntry) -> Found:
             return asking.run()
         except openai.APIStatusError as error:
             raise UserError(asking.explain(error)) from None
+        except openai.APITimeoutError:
+            more = ", or raise `timeout_s`" if timeout_s < _CHECK_TIMEOUT_S else ""
+            raise UserError(
+                f"{asking.where} gave no answer within {timeout_s:g} s, {_ATTEMPTS} times: is it up, or still loading "
+                f"its model? Run again once it answers{more}."
+            ) from None
         except openai.APIConnectionError as error:
             why = shown(str(error.__cause__ or error), entry)
             plain = entry.base_url.replace("https://", "http://", 1) if "WRONG_VERSION_NUMBER" in why else ""
@@ -122,6 +128,11 @@ class _Probe:
             return (
                 f"{self.where} asks for fewer calls than the check makes ({status} {text}): run again later, or set "
                 "`requests_per_minute`."
+            )
+        if kind == "retry":
+            return (
+                f"{self.where} has a fault of its own ({status} {text}): run again later; if the server is yours, look "
+                "at its log."
             )
         names = ", ".join(shown(name, self.entry) for name in sorted(self.names)[:20])
         listed = f". It lists: {names}." if names else f". {self.look_at_url()}." if kind == "model" else ""

@@ -395,6 +395,11 @@ def stored(value: dict) -> dict | None:
     return record
 
 
+def is_declined(record: dict) -> bool:
+    """Whether the service or the model declined what a store's ``record`` is about."""
+    return record.get("status") in ("filtered", "refused")
+
+
 def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:
     """The log-probabilities (nats) of the tokens that end inside ``continuation``, from the echo of both joined.
 

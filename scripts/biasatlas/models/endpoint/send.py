@@ -43,6 +43,10 @@ _POLL_S = 0.1
 #: How often a call is sent whose replies come whole and say what nobody knows: each is paid for.
 _UNKNOWN = 3
 
+#: For how many seconds an endpoint may ask for fewer calls, and answer none, before the job stops: a minute's limit, or
+#: an hour's in part, is waited for; a day's is not.
+_PATIENCE_S = 600
+
 #: A clock that is ahead by so many seconds more was slept through, or set.
 _ASLEEP_S = 60
 
@@ -84,6 +88,7 @@ class _Sender:
         self.sending: set[asyncio.Task] = set()
         self.reserved = 0
         self.interrupted = False
+        self.refused: list[float] = []  # when the endpoint asked for fewer calls, since it last answered
 
     async def run(self, missing: Iterable[Call]) -> None:
         self.client = openai.AsyncOpenAI(**options(self.entry, asynchronous=True))
@@ -172,6 +177,7 @@ class _Sender:
                         answers = filter(None, found.records)  # perhaps more than asked for
                         paid.cost = charged(self.entry, answers, paid.cost)
                         self.limits.answered()
+                        self.refused.clear()
                         kept = self._keep(call, keys, found, sent)
                         left, attempt = [key for key in left if key not in kept], 0
                         continue
@@ -193,6 +199,8 @@ class _Sender:
                     kept = {key: record | {"choice": place} for place, key in enumerate(keys)}
                     self.job.keep(kept, sent, call.name)
                     left, attempt = [key for key in left if key not in keys], 0
+                else:
+                    self.job.trouble = reason
                 unknown += found.unknown
                 if not found.records and (found.kind != "retry" or unknown == _UNKNOWN):
                     break
@@ -261,8 +269,10 @@ class _Sender:
 
     def _broken_reason(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
-            return f"no whole reply within {self.entry.timeout_s:g} s"
-        cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else None
+            return f"no whole reply within {self.entry.timeout_s:g} s (`timeout_s`)"
+        cause: BaseException | None = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
+        while cause and not str(cause) and (inner := cause.__cause__ or cause.__context__):  # wrapped without words
+            cause = inner
         return f"{type(cause or error).__name__}: {cause or error}"
 
     def _heed(self, found: Outcome, text: str) -> None:
@@ -281,6 +291,14 @@ class _Sender:
             )
         elif error.status_code in services().too_many:
             self.limits.slow(asked_wait_s(error.response.headers), round_trip_s)
+            self.refused.append(time.monotonic())
+            if len(self.refused) >= self.entry.attempts and self.refused[-1] - self.refused[0] > _PATIENCE_S:
+                self.job.stop = UserError(
+                    f"{self.entry.model} at {self.entry.base_url} has asked for fewer calls for "
+                    f"{_PATIENCE_S / 60:.0f} minutes, and answered none: a limit of a longer time is used up. All "
+                    "answers are kept; run again later, or set `requests_per_minute`. It says: "
+                    f"{error.status_code} {error_text(error, self.entry)}"
+                )
         elif wait_s > 0:
             self.limits.hold(wait_s)
         return f"{error.status_code} {error_text(error, self.entry)}"

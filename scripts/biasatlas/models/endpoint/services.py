@@ -33,6 +33,10 @@ Kind = Literal[
 ]
 
 
+#: A date, a version or a route behind the name of a model: it is the same one.
+_RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{2}|v\d+(\.\d+)*|latest))+$")
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -142,6 +146,12 @@ def _plain(reason: str | None) -> str:
 def services() -> Services:
     """What ``resources/services.json`` says. Raises ValidationError for what it may not."""
     return Services.model_validate_json((ROOT / "resources" / "services.json").read_bytes())
+
+
+def same_model(served: str, asked: str) -> bool:
+    """Whether an endpoint answers under the name asked for, but for a release or a path in front."""
+    names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
+    return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
 
 
 def said(body: Any) -> str:

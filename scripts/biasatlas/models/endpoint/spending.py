@@ -13,7 +13,6 @@ import json
 import logging
 import math
 import os
-import re
 import struct
 import tempfile
 import time
@@ -26,7 +25,8 @@ from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint.calls import HEADROOM, cost
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.replies import stored
+from biasatlas.models.endpoint.replies import is_declined, stored
+from biasatlas.models.endpoint.services import same_model
 from biasatlas.models.endpoint.transport import Outcome, redact_key, shown
 from biasatlas.models.store import ResponseStore
 
@@ -43,10 +43,12 @@ _POLL_S, _LATE_S, _LONGEST_TURN_S, _LONGEST_S = 0.02, 0.01, 60, 3600
 #: that it asks (once a round trip, with a stop), and shrinks with each answer. Simulated without Retry-After, 16 in
 #: flight at most: 1.1 calls an answer at a cap of 3 a second, 1.4 at 20 a minute, 1.0 at 50 a second.
 _GAP_S, _LONGEST_GAP_S, _SLOWER, _FASTER, _STOP_S = 0.1, 20.0, 1.5, 0.985, 0.5
+#: So many seconds after it last asked for fewer, as when a used-up day is over, the gap shrinks so much instead.
+_OVER_S, _OVER = 180, 0.9
 
 #: Requests that an endpoint will not answer, before any that it does, which say that it will answer none. Of so many
-#: first replies ``_SILENT`` without a word say that the rest will be so, and ``_DECLINED`` first questions likewise.
-_FIRST, _SILENT, _DECLINED = 20, 18, 50
+#: first replies ``_SILENT`` without a word say that the rest will be so, and ``DECLINED`` first questions likewise.
+_FIRST, _SILENT, DECLINED = 20, 18, 50
 
 #: How many times the cost of the first calls may be what it was bound to be: services count tokens a little otherwise.
 _DEARER = 2
@@ -127,8 +129,8 @@ class Limits:
     def answered(self) -> None:
         """Send a little more: a call was answered."""
         if self._gap.exists():
-            with _number(self._gap) as gap:
-                gap[0] *= _FASTER
+            with _number(self._slowed) as slowed, _number(self._gap) as gap:
+                gap[0] *= _OVER if time.time() - slowed[0] > _OVER_S else _FASTER
 
     def _wait_s(self, tokens: float) -> float:
         """Seconds to wait before asking again; 0: the turn is taken."""
@@ -273,25 +275,25 @@ class Job:
         self.unanswered: set[str] = set()  # those of them that the endpoint will not answer
         self.passed = before
         self.silent: list[str] = []  # of the first replies why each says nothing, '' of those that say something
-        self.declined: dict[str, str] | None = {}  # how each question was, None once another had an answer
+        untried = entry.max_failed_share < 1 and all(map(is_declined, store.values()))
+        self.declined: dict[str, str] | None = {} if untried else None  # how, by question; None once one is answered
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
+        self.trouble = ""  # why the last call failed, '' once one after it is answered
         self.charges: list[tuple[float, float]] = []  # of the first calls what they might cost at most, and did
         self.answered = 0
         self.cost = 0.0  # of the answers that came, as the endpoint counts their tokens
 
     def keep(self, records: dict[str, dict], attempt: int, question: str = "") -> None:
-        """Put the records of a reply into the store; ``question`` is the call's name, '' of a batch."""
+        """Put the records of a reply into the store; ``question`` is the call's name, '' of another job's batch."""
         said = {"time": round(time.time(), 3), "attempt": attempt}
         self.store.put({key: self._redacted(record) | said for key, record in records.items()}, sync=False)
         for key, record in records.items():
             self.failed.pop(key, None)
             self.unanswered.discard(key)
+            self.trouble = ""
             self.answered += 1
-            why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
-            self.passed += not why
-            self._hear(why)
-            self._note_declined(question, record)
+            self.passed += self.hear(question, record)
             self._check_model(record["served_model"])
             self.cost += cost(self.entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0)
 
@@ -302,10 +304,15 @@ class Job:
                 "entry says `changed_model: stop`. All answers are kept; set `model` to what is to be measured."
             )
 
-    def _hear(self, why: str) -> None:
-        """Stop the job where hardly any of its first replies says anything: the rest would be paid for in vain."""
-        if len(self.silent) == _FIRST:
-            return
+    def hear(self, question: str, record: dict) -> bool:
+        """Whether an answer says anything. Stop the job where hardly one of the first does, or all are declined."""
+        why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
+        if len(self.silent) < _FIRST:
+            self._note_silent(why)
+        self._note_declined(question, record)
+        return not why
+
+    def _note_silent(self, why: str) -> None:
         self.silent.append(why)
         count = sum(map(bool, self.silent))
         if len(self.silent) == _FIRST and _SILENT <= count > self.entry.max_failed_share * _FIRST and not self.stop:
@@ -319,20 +326,20 @@ class Job:
 
     def _note_declined(self, question: str, record: dict) -> None:
         """Stop the job where all of its first questions, and all in the store, are filtered or refused."""
-        if record["status"] not in ("filtered", "refused"):
+        if not is_declined(record):
             self.declined = None
-        if self.declined is None or not question or self.entry.max_failed_share == 1:
+        if self.declined is None or not question:
             return
         self.declined[question] = f"{record['status']}, finish reason {shown(record['finish_reason'], self.entry)}"
-        if len(self.declined) == _DECLINED and not self.stop:
+        if len(self.declined) == DECLINED and not self.stop:
             how = "; ".join(f"{count} x {what}" for what, count in Counter(self.declined.values()).most_common(2))
-            if {value.get("status") for value in self.store.values()} <= {"filtered", "refused"}:
-                self.stop = UserError(
-                    f"{self.entry.model} at {self.entry.base_url} declines all of the first {_DECLINED} questions "
-                    f"({how}), so the rest is not asked. Have the service's filter switched off for your account, or "
-                    "use another service. Set `max_failed_share: 1` to ask all the same: each then counts as declined."
-                )
-            self.declined = None
+            bucket = " here and in the bucket" if self.store.objects else ""
+            self.stop = UserError(
+                f"{self.entry.model} at {self.entry.base_url} declines all of the first {DECLINED} questions ({how}), "
+                "so the rest is not asked. Use another service; or have the filter switched off for your account, and "
+                f"remove {self.store.folder}/*.jsonl{bucket}, where they stand as declined. Set `max_failed_share: 1` "
+                "to ask all the same: each then counts as declined."
+            )
 
     def settle(self, reserved: float, cost: float) -> None:
         """Replace what was set aside for a call by its ``cost``; stop the job if the first calls cost far too much.
@@ -416,6 +423,7 @@ class Job:
         said = f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
         if self.entry.budget is not None:
             said += f"; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
+        said += f"; the last call: {self.trouble}" if self.trouble else ""
         return said
 
     def budget_error(self, worst: float) -> OutOfBudget:
@@ -425,16 +433,6 @@ class Job:
             f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
             "are kept; raise `budget` and run again for the rest."
         )
-
-
-#: A date, a version or a route behind the name of a model: it is the same one.
-_RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{2}|v\d+(\.\d+)*|latest))+$")
-
-
-def same_model(served: str, asked: str) -> bool:
-    """Whether an endpoint answers under the name asked for, but for a release or a path in front."""
-    names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
-    return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
 
 
 def spent(folder: Path) -> float:

@@ -245,13 +245,16 @@ def outcome_of(error: openai.APIStatusError, entry: ApiEntry) -> Outcome:
 
 def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:
     """What to tell the user of an error that says ``text`` if every other call would fail alike, else ''."""
-    where = f"{entry.model} at {entry.base_url}"
+    where, text = f"{entry.model} at {entry.base_url}", text.rstrip(". ")
     if kind == "account" and _CREDIT.search(text):
         return f"{where}: the account has no credit left: {text}. All answers are kept; top it up and run again."
     if kind == "account":
-        asked = f"the key in {entry.key_env}" if entry.key_env else "a call without a key"
-        variable = "there" if entry.key_env else "into a variable, which `key_env` names"
-        return f"{where} does not accept {asked}: {text}. Put one {variable} that may use this model."
+        if entry.key_env:
+            return f"{where} does not accept the key in {entry.key_env}: {text}. Put one there that may use this model."
+        return (
+            f"{where} does not accept a call without a key: {text}. Put one that may use this model into an "
+            "environment variable, and the variable's name into `key_env`."
+        )
     if kind == "model":
         return f"{where}: unknown `model` or wrong `base_url`: {text}"
     return ""
