@@ -11,6 +11,7 @@ READY := $(VENV)/.ready
 SLURM := $(VENV)/.slurm
 SITE := $(VENV)/.site
 STORAGE := $(VENV)/storage
+PIP = $(BIN)/pip install --quiet --disable-pip-version-check
 
 .PHONY: demo check plan parse-report test pytest storage slurm replicate simulation lint docs site lock clean new-benchmark test-benchmark validate-benchmark benchmark-page
 
@@ -74,24 +75,29 @@ site: $(SITE) ## build the documentation as a site that opens from disk; a dead 
 	@echo "The site: site/index.html"
 
 lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test says where they differ)
-	$(BIN)/pip install --quiet uv
+	$(PIP) uv
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --generate-hashes requirements.in requirements-docs.in requirements-slurm.in requirements-test.in -o requirements.lock
 
 # The lock constrains rather than lists what is installed: torch builds differ in what else they need. Its hashes are checked
 # but for those of torch, whose builds (CPU, CUDA) come from several indexes. Older versions of pip refuse hashes there.
+# pip works on one core: torch is half of its work, so it comes beside all that does not need it, and last what is left.
 # pip compiles on one core, compileall on all; files for other versions of Python do not compile, and are never imported.
+# Of transformers' architectures, a fifth of all code, each run needs one or two, which compile when they are loaded.
 # Images often tell Python to write no compiled files, so that every job would compile ours anew.
 $(READY): requirements.in requirements-test.in requirements.lock
-	$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check pip==26.3
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile --no-deps "$$(grep -o '^torch==[^ ]*' requirements.lock)"
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-compile -r requirements.in -r requirements-test.in -c requirements.lock
-	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" scripts || true
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
+	@echo "Setting up $(VENV): half a minute to some minutes, by the network."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) pip==26.3
+	@$(PIP) --no-compile --no-deps "$$(grep -o '^torch==[^ ]*' requirements.lock)" & \
+	grep -hvE '^(torch|accelerate)\b' requirements.in requirements-test.in \
+		| $(PIP) --no-compile --no-warn-conflicts -r /dev/stdin -c requirements.lock; wait
+	@$(PIP) --no-compile -r requirements.in -r requirements-test.in -c requirements.lock
+	@$(BIN)/python -m compileall -qq -j 0 -x '/tests?/|/transformers/models/(?!auto|llama)|/(mypyc?|pip|setuptools)/' "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" scripts || true
 	@touch $@
 
 $(SLURM): $(READY) requirements-slurm.in
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-slurm.in -c requirements.lock
+	$(PIP) -r requirements-slurm.in -c requirements.lock
 	@touch $@
 
 # An environment on top of the other, which it leaves as it is: what it has of its own comes first.
@@ -102,7 +108,7 @@ $(STORAGE)/.ready: $(READY) requirements-s3.txt
 	@touch $@
 
 $(SITE): $(READY) requirements-docs.in
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-docs.in -c requirements.lock
+	$(PIP) -r requirements-docs.in -c requirements.lock
 	@touch $@
 
 clean: ## remove what runs have made, but not downloaded data

@@ -1,4 +1,5 @@
 # Bias Atlas: raw data -> items -> requests -> responses -> scores -> tables, figures and a report.
+import gc
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 min_version("9.27")
+# Little of what planning makes is garbage, and to look through all of it again and again takes a fifth of a plan's time.
+gc.set_threshold(1_000_000)
 
 
 # The folder of this workflow. Where `module:` takes it from a repository, its commit is unpacked once and for all.

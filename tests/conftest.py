@@ -76,8 +76,8 @@ def planned_rules(output: str) -> set[str]:
 
 
 def copy_workflow(folder: Path) -> Path:
-    """A copy of the workflow, without what was made here, that a test may edit."""
-    everywhere = shutil.ignore_patterns("__pycache__", ".*_cache")
+    """A copy of the workflow, without what was made here but compiled modules, that a test may edit."""
+    everywhere = shutil.ignore_patterns(".*_cache")
     made_here = {".git", ".venv", ".snakemake", "results", "data"}
     shutil.copytree(
         ROOT,

@@ -105,16 +105,15 @@ def _direction(
 ) -> Direction:
     original, replaced = _perplexities(rows, options)
     wide = rows.assign(original=original, replaced=replaced).pivot(
-        index=SENTENCE, columns="prompt_type", values=["original", "replaced", "status"]
+        index=SENTENCE, columns="prompt_type", values=["original", "replaced"]
     )
     original, replaced = (wide[name].reindex(columns=prompt_types).to_numpy(float) for name in ("original", "replaced"))
     scored = np.isfinite(original) & np.isfinite(replaced)
     kept = scored & ~_outliers(original, replaced, options.outliers)
     sentences = rows.drop_duplicates(SENTENCE).set_index(SENTENCE).loc[wide.index, ["toxicity", "attribute_categories"]]
-    statuses = wide["status"].reindex(columns=prompt_types, fill_value="failed").fillna("failed")
     return Direction(
         keys,
-        sentences.assign(status=_first_unscored(statuses, scored)),
+        sentences.assign(status=_first_unscored(rows, scored, prompt_types)),
         *(np.where(kept, values, np.nan) for values in (original, replaced)),
     )
 
@@ -128,11 +127,15 @@ def _perplexities(rows: pd.DataFrame, options: TWBiasOptions) -> tuple[pd.Series
     return np.log(original), rows["log_ppl_replaced_mean"] if mean_of_logs else np.log(replaced)
 
 
-def _first_unscored(statuses: pd.DataFrame, scored: np.ndarray) -> np.ndarray:
+def _first_unscored(rows: pd.DataFrame, scored: np.ndarray, prompt_types: Sequence[str]) -> str | np.ndarray:
     """The outcome of each sentence: "ok", or the status under the first prompt type without a perplexity.
 
     A score that is "ok" can lack the minimum over variants, where they were published as a mean: "not_applicable".
     """
+    if scored.all():
+        return "ok"
+    wide = rows.pivot(index=SENTENCE, columns="prompt_type", values="status")
+    statuses = wide.reindex(columns=prompt_types, fill_value="failed").fillna("failed")
     statuses = statuses.replace("ok", "not_applicable").mask(scored, "ok")
     first = (~scored).argmax(axis=1)
     return statuses.to_numpy()[np.arange(len(first)), first]
@@ -396,11 +399,8 @@ def _changes(scores: pd.DataFrame, found: Swaps) -> pd.DataFrame:
     for (target, group), swaps in found.items():
         reference = swaps.keys["reference_group"]
         scored = swaps.sentences.index[swaps.sentences["status"] == "ok"]
-        part = scores[
-            (scores["category"] == f"{target}-{reference}")
-            & scores[SENTENCE].isin(scored)
-            & scores["prompt_type"].isin(PROMPTS)
-        ]
+        part = scores[scores["category"] == f"{target}-{reference}"]
+        part = part[part[SENTENCE].isin(scored) & part["prompt_type"].isin(PROMPTS)]
         for sentence, texts in part.dropna(subset="variant_changes").groupby(SENTENCE, sort=False)["variant_changes"]:
             prompts = json.loads(f"[{','.join(texts)}]")
             values = np.array([[variant["log_likelihood"] for variant in variants] for variants in prompts], float)
