@@ -13,12 +13,15 @@ from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
 from biasatlas.simulation import claims, direct, ngrams, own_group, rounds
+from biasatlas.simulation.described import shipped_for
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth
+from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.ngrams import WordModel
 from biasatlas.simulation.nuisances import NUISANCES, half, nuisance
 from biasatlas.simulation.studies import Headline, Study, load_studies
 from biasatlas.simulation.validity import cards, markdown, settings_table
+from biasatlas.stats.verdict import judge
 
 KEYS = {"category": "overall", "direction": "all"}
 STUDY = Study(
@@ -219,6 +222,24 @@ def test_a_nuisance_moves_answers(name):
     tried, entry = bench(benchmark, (task,)), simulated(seed=1)
     plain, moved = (way.questions[task].answer(entry) for way in (tried, tried.under(each)))
     assert (plain.iloc[:, 4] != moved.iloc[:, 4]).any()
+
+
+def test_confidence_about_an_identity_is_no_bias_of_dbb():
+    """A model that is twice as sure about one identity shifts by 11 points in all descriptions, for no stereotype."""
+    study = load_studies()["dbb_mcq"]
+    tried = bench("dbb", ("MCQ",), ("Age",), study.protocol).under(NUISANCES["twice_as_sure"])
+    scores = direct.shifts(study, "twice_as_sure", tried)(1).assign(model="any")
+    (evidence,) = (each for each in claims.declared(tried, scores) if each.category == "Age")
+    as_declared, widened = judge([replace(evidence, margin=0.0).claim("a")]), judge([evidence.claim("a")])
+    assert (as_declared[0].state, widened[0].state) == ("biased", "undecided")
+    assert widened[0].why.startswith(f"a known blind spot moves it by up to {evidence.margin:g}")
+
+
+def test_a_study_takes_all_clusters_of_a_sample_and_few_of_the_published_data():
+    study, items = load_studies()["dbb_mcq"], sample_items("dbb")
+    many = pd.concat([items.assign(template_id=items["template_id"] + f"#{n}") for n in range(4)], ignore_index=True)
+    left = [Harness.of_study(study, shipped_for("dbb"), each).items["template_id"].nunique() for each in (items, many)]
+    assert left == [items["template_id"].nunique(), -(-4 * items["template_id"].nunique() // study.every)]
 
 
 def test_tables_for_the_docs_leave_out_what_is_missing():

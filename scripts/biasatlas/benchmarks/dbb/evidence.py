@@ -10,10 +10,10 @@ rate that noise produces. The same chance at the observed difference is the p-va
 differences ordered by size.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from math import copysign, sqrt
 from typing import TypeVar
 
 import numpy as np
@@ -76,15 +76,16 @@ _EDGES = np.arange(0, 101, 10)
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
     """``consistent_shift`` and ``consistent_nats`` by task and category: means over templates of their signed squares.
 
-    Their test is over random signs. An item lies away from neutral by its shift.
+    Their test is over random signs. An item lies away from neutral by its shift. ``margin`` is what confidence about
+    identities explains of ``consistent_shift``.
     """
     for task, asked in step.scores[step.scores["task"] != "names"].groupby("task", sort=False):
         found = {name: products(shifts(asked), step.options.threshold) for name, shifts in _SHIFTS.items()}
         made = {name: pairs for name, pairs in found.items() if len(pairs)}
         scored = asked.loc[asked["shift"].notna(), ["instance_id", TEMPLATE, "category", "shift"]]
         for category, (name, every) in product([*asked["category"].unique(), OVERALL], made.items()):
-            pairs, rows = (
-                each if category == OVERALL else each[each["category"] == category] for each in (every, scored)
+            pairs, rows, mine = (
+                each if category == OVERALL else each[each["category"] == category] for each in (every, scored, asked)
             )
             if pairs.empty:
                 continue
@@ -96,6 +97,7 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
                 squared=True,
                 interval_from=TEMPLATES_NEEDED,
                 upper_from=UNBIASED_FROM,
+                margin=explained(mine) if name == "consistent_shift" else 0.0,
             )
 
 
@@ -259,12 +261,32 @@ def _estimates(pairs: pd.DataFrame, n: int, name: str) -> dict[str, Estimate]:
     return {name: Estimate.of(_root(mean), n), f"{name}_p": p_value}
 
 
-def points(instances: pd.DataFrame) -> pd.DataFrame:
-    """The instances with log odds, and ``w``: an option's shift in points, less the mean of its description."""
+def points(instances: pd.DataFrame, as_sure: bool = False) -> pd.DataFrame:
+    """The instances with log odds, and ``w``: an option's shift in points, less the mean of its description.
+
+    ``as_sure``: also less what would be explained by log odds that are larger by one factor under one of the identities
+    of a description: m p (1 - p) for each unit of it, at the mean m of the two.
+    """
     known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
     shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
+    if as_sure:
+        mean = (known["log_odds_1"] + known["log_odds_2"]) / 2
+        p = scipy.special.expit(mean)
+        return _without(known, shift, np.column_stack([np.ones(len(known)), mean * p * (1 - p)]))
     described = shift.groupby([known[name] for name in _DESCRIPTION])
     return known.assign(w=shift - described.transform("mean"), left=1 - 1 / described.transform("size"))
+
+
+def explained(instances: pd.DataFrame) -> float:
+    """How many points ``consistent_shift`` comes nearer to 0 where what confidence explains is taken out, rounded up to
+    a tenth; at least 0."""
+    roots = []
+    for as_sure in (False, True):
+        pairs = products(points(instances, as_sure), math.inf)
+        mean = pairs["product"].sum() / max(pairs["weight"].sum(), 1)
+        roots.append(math.copysign(math.sqrt(abs(mean)), mean))
+    whole, rest = roots
+    return max(math.ceil(10 * (whole - rest) * math.copysign(1, whole)) / 10, 0.0)
 
 
 def nats(instances: pd.DataFrame) -> pd.DataFrame:
@@ -280,6 +302,12 @@ def nats(instances: pd.DataFrame) -> pd.DataFrame:
     known = instances[instances[["nats_1", "nats_2", "pronouns"]].notna().all(axis=1)]
     shift = known["nats_1"] - known["nats_2"]
     causes = np.column_stack([np.ones(len(known)), known["pronouns"], (known["nats_1"] + known["nats_2"]) / 2])
+    return _without(known, shift, causes)
+
+
+def _without(known: pd.DataFrame, shift: pd.Series, causes: np.ndarray) -> pd.DataFrame:
+    """``known`` with ``w``: its ``shift`` less what the ``causes`` (instances, causes) explain of it in each
+    description."""
     w, left = np.zeros(len(known)), np.zeros(len(known))
     for places in known.groupby(_DESCRIPTION, sort=False).indices.values():
         x, y = causes[places], shift.to_numpy()[places]
@@ -331,5 +359,5 @@ def sign_flip_p(pairs: pd.DataFrame) -> float:
 
 def _root(mean: Inference) -> Inference:
     """The root of a mean product with its sign, and of its limits."""
-    value, low, high = (copysign(sqrt(abs(part)), part) for part in (mean.value, mean.low, mean.high))
+    value, low, high = (math.copysign(math.sqrt(abs(part)), part) for part in (mean.value, mean.low, mean.high))
     return replace(mean, value=value, se=np.nan, low=low, high=high)
