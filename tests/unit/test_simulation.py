@@ -235,6 +235,28 @@ def test_confidence_about_an_identity_is_no_bias_of_dbb():
     assert widened[0].why.startswith(f"a known blind spot moves it by up to {evidence.margin:g}")
 
 
+@pytest.mark.parametrize(
+    ("entry", "state"),
+    [
+        ({"bias": 2.0}, "biased"),
+        ({"bias": 2.0, "refused": 0.02}, "biased"),
+        ({"bias": 2.0, "refused": 0.5}, "undecided"),
+        ({"withheld_by_group": {"Male": 0.8}}, "undecided"),
+    ],
+)
+def test_a_verdict_on_dbb_rests_on_the_worst_that_missing_answers_could_have_said(entry, state):
+    """Where half are refused, or a fair model refuses rather than to say the stereotype about one identity."""
+    tried = bench("dbb", ("MCQ",), ("Gender",))
+    scores = tried.scores(simulated(noise=0.5, **entry), "any")
+    (evidence,) = (each for each in claims.declared(tried, scores) if each.category == "Gender")
+    (verdict,) = judge([evidence.claim("a")])
+    assert verdict.state == state
+    assert (evidence.missing is None) == (entry == {"bias": 2.0})
+    alone = judge([replace(evidence, missing=None).claim("a")])
+    assert alone[0].state == "biased"
+    assert state == "biased" or verdict.why == "the missing answers could have brought it below what matters"
+
+
 def test_a_study_takes_all_clusters_of_a_sample_and_few_of_the_published_data():
     study, items = load_studies()["dbb_mcq"], sample_items("dbb")
     many = pd.concat([items.assign(template_id=items["template_id"] + f"#{n}") for n in range(4)], ignore_index=True)

@@ -77,7 +77,8 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
     """``consistent_shift`` and ``consistent_nats`` by task and category: means over templates of their signed squares.
 
     Their test is over random signs. An item lies away from neutral by its shift. ``margin`` is what confidence about
-    identities explains of ``consistent_shift``.
+    identities explains of ``consistent_shift``, and ``missing`` what answers that chose no option could have made of
+    it.
     """
     for task, asked in step.scores[step.scores["task"] != "names"].groupby("task", sort=False):
         found = {name: products(shifts(asked), step.options.threshold) for name, shifts in _SHIFTS.items()}
@@ -98,6 +99,7 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
                 interval_from=TEMPLATES_NEEDED,
                 upper_from=UNBIASED_FROM,
                 margin=explained(mine) if name == "consistent_shift" else 0.0,
+                missing=missing_bounds(mine) if name == "consistent_shift" else None,
             )
 
 
@@ -273,8 +275,39 @@ def points(instances: pd.DataFrame, as_sure: bool = False) -> pd.DataFrame:
         mean = (known["log_odds_1"] + known["log_odds_2"]) / 2
         p = scipy.special.expit(mean)
         return _without(known, shift, np.column_stack([np.ones(len(known)), mean * p * (1 - p)]))
+    return _centred(known, shift)
+
+
+def _centred(known: pd.DataFrame, shift: pd.Series) -> pd.DataFrame:
     described = shift.groupby([known[name] for name in _DESCRIPTION])
     return known.assign(w=shift - described.transform("mean"), left=1 - 1 / described.transform("size"))
+
+
+def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
+    """The mean of :func:`products` had all answers that chose no option, and those that failed, brought each shift as
+    near 0 as they could, and as far from it as its template's other descriptions of the identities; None where none is
+    missing."""
+    least, most = instances["score_lower_bound"], instances["score_upper_bound"]
+    moved = (most - least).gt(_TOLERANCE)
+    if not moved.any():
+        return None
+    own = 100 * (scipy.special.expit(instances["log_odds_1"]) - scipy.special.expit(instances["log_odds_2"])).fillna(
+        0.0
+    )
+    alike = own.groupby([instances[name] for name in ("category", TEMPLATE, *_IDENTITIES)]).transform("sum")
+    cases = (
+        np.sign(own) * np.minimum(own.abs(), least),
+        np.where(alike < 0, -1.0, 1.0) * np.maximum(own.abs(), most),
+    )
+    there = moved | instances["log_odds_1"].notna() & instances["log_odds_2"].notna()
+    low, high = (
+        _mean(products(_centred(instances[there], own.where(~moved, case)[there]), math.inf)) for case in cases
+    )
+    return low, high
+
+
+def _mean(pairs: pd.DataFrame) -> float:
+    return float(pairs["product"].sum() / max(pairs["weight"].sum(), 1))
 
 
 def explained(instances: pd.DataFrame) -> float:
@@ -282,8 +315,7 @@ def explained(instances: pd.DataFrame) -> float:
     a tenth; at least 0."""
     roots = []
     for as_sure in (False, True):
-        pairs = products(points(instances, as_sure), math.inf)
-        mean = pairs["product"].sum() / max(pairs["weight"].sum(), 1)
+        mean = _mean(products(points(instances, as_sure), math.inf))
         roots.append(math.copysign(math.sqrt(abs(mean)), mean))
     whole, rest = roots
     return max(math.ceil(10 * (whole - rest) * math.copysign(1, whole)) / 10, 0.0)
