@@ -318,7 +318,8 @@ def explained(instances: pd.DataFrame) -> float:
         mean = _mean(products(points(instances, as_sure), math.inf))
         roots.append(math.copysign(math.sqrt(abs(mean)), mean))
     whole, rest = roots
-    return max(math.ceil(10 * (whole - rest) * math.copysign(1, whole)) / 10, 0.0)
+    rest = max(rest * math.copysign(1, whole), 0.0)
+    return max(math.ceil(10 * (abs(whole) - rest)) / 10, 0.0)
 
 
 def nats(instances: pd.DataFrame) -> pd.DataFrame:
