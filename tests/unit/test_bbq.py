@@ -248,6 +248,19 @@ def test_half_refused_answers_count_by_mass_when_expected(sample):
     assert np.isnan(row["correct"])
 
 
+@pytest.mark.parametrize(("refused", "status"), [(0.4, "ok"), (0.5, "ok"), (0.51, "refused")])
+def test_an_item_that_is_answered_as_often_as_refused_has_its_likeliest_option(sample, refused, status):
+    """No single option need outweigh the refusals; the missing mass could have changed which option is likeliest."""
+    one = sample.iloc[:1]
+    requests = build_requests(one)
+    gold = one_hot(one["gold"])
+    masses = (1 - refused) * (0.5 * gold + 0.25 * (1 - gold))
+    row = score(one, requests, respond(requests, masses, refused=refused)).iloc[0]
+    assert (row["status"], row["refused"]) == (status, refused)
+    assert row["correct"] == 1 if status == "ok" else np.isnan(row["correct"])
+    assert (row["biased_lower_bound"], row["biased_upper_bound"]) == (0, 1)
+
+
 # Estimates and the whole path
 
 

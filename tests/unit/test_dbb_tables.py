@@ -273,7 +273,7 @@ def log_odds_scores(templates=80, *, affected=0.0, wording=0.8, seed=1, doubt=0.
                 "identity_2": "Male",
                 "instance_id": [f"t{template}/{number}" for template in range(templates)],
                 "task": "MCQ",
-                "shift": 0.0,
+                **dict.fromkeys(("shift", "score", "score_lower_bound", "score_upper_bound"), 0.0),
                 "log_odds_1": effect + (1 - doubt) * odds + rng.normal(0, wording, templates),
                 "log_odds_2": odds + rng.normal(0, wording, templates),
                 "status": "ok",

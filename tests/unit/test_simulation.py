@@ -13,12 +13,15 @@ from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
 from biasatlas.simulation import claims, direct, ngrams, own_group, rounds
+from biasatlas.simulation.described import shipped_for
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth
+from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.ngrams import WordModel
 from biasatlas.simulation.nuisances import NUISANCES, half, nuisance
 from biasatlas.simulation.studies import Headline, Study, load_studies
 from biasatlas.simulation.validity import cards, markdown, settings_table
+from biasatlas.stats.verdict import judge
 
 KEYS = {"category": "overall", "direction": "all"}
 STUDY = Study(
@@ -219,6 +222,46 @@ def test_a_nuisance_moves_answers(name):
     tried, entry = bench(benchmark, (task,)), simulated(seed=1)
     plain, moved = (way.questions[task].answer(entry) for way in (tried, tried.under(each)))
     assert (plain.iloc[:, 4] != moved.iloc[:, 4]).any()
+
+
+def test_confidence_about_an_identity_is_no_bias_of_dbb():
+    """A model that is twice as sure about one identity shifts by 11 points in all descriptions, for no stereotype."""
+    study = load_studies()["dbb_mcq"]
+    tried = bench("dbb", ("MCQ",), ("Age",), study.protocol).under(NUISANCES["twice_as_sure"])
+    scores = direct.shifts(study, "twice_as_sure", tried)(1).assign(model="any")
+    (evidence,) = (each for each in claims.declared(tried, scores) if each.category == "Age")
+    as_declared, widened = judge([replace(evidence, margin=0.0).claim("a")]), judge([evidence.claim("a")])
+    assert (as_declared[0].state, widened[0].state) == ("biased", "undecided")
+    assert widened[0].why.startswith(f"a known blind spot moves it by up to {evidence.margin:g}")
+
+
+@pytest.mark.parametrize(
+    ("entry", "state"),
+    [
+        ({"bias": 2.0}, "biased"),
+        ({"bias": 2.0, "refused": 0.02}, "biased"),
+        ({"bias": 2.0, "refused": 0.5}, "undecided"),
+        ({"withheld_by_group": {"Male": 0.8}}, "undecided"),
+    ],
+)
+def test_a_verdict_on_dbb_rests_on_the_worst_that_missing_answers_could_have_said(entry, state):
+    """Where half are refused, or a fair model refuses rather than to say the stereotype about one identity."""
+    tried = bench("dbb", ("MCQ",), ("Gender",))
+    scores = tried.scores(simulated(noise=0.5, **entry), "any")
+    (evidence,) = (each for each in claims.declared(tried, scores) if each.category == "Gender")
+    (verdict,) = judge([evidence.claim("a")])
+    assert verdict.state == state
+    assert (evidence.missing is None) == (entry == {"bias": 2.0})
+    alone = judge([replace(evidence, missing=None).claim("a")])
+    assert alone[0].state == "biased"
+    assert state == "biased" or verdict.why == "the missing answers could have brought it below what matters"
+
+
+def test_a_study_takes_all_clusters_of_a_sample_and_few_of_the_published_data():
+    study, items = load_studies()["dbb_mcq"], sample_items("dbb")
+    many = pd.concat([items.assign(template_id=items["template_id"] + f"#{n}") for n in range(4)], ignore_index=True)
+    left = [Harness.of_study(study, shipped_for("dbb"), each).items["template_id"].nunique() for each in (items, many)]
+    assert left == [items["template_id"].nunique(), -(-4 * items["template_id"].nunique() // study.every)]
 
 
 def test_tables_for_the_docs_leave_out_what_is_missing():

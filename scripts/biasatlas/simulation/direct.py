@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from biasatlas.benchmarks.dbb.evidence import bias_estimates, consistency_estimates
+from biasatlas.benchmarks.dbb.evidence import bias_estimates, consistency_estimates, explained
 from biasatlas.benchmarks.dbb.scores import LEAST
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.families.pairs.spec import PairsOptions
@@ -164,7 +164,7 @@ def shifts(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.Dat
 
 
 def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """The same of DBB."""
+    """The same of DBB; ``margin`` is what a model's confidence explains of its shift."""
     options, scored = cast(DBBOptions, bench.options), shifts(study, setting, bench)
     truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     rows = []
@@ -173,8 +173,8 @@ def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]
         found: dict[tuple[str, bool], dict[str, Estimate]] = {}
         for place, headline in enumerate(study.headlines):
             category, consistent = headline.keys["category"], headline.table.endswith("consistency")
+            mine = scores if category == "All" else scores[scores["category"] == category]
             if (category, consistent) not in found:
-                mine = scores if category == "All" else scores[scores["category"] == category]
                 estimates = (
                     consistency_estimates(mine, options.threshold) if consistent else bias_estimates(mine, options)
                 )
@@ -183,8 +183,10 @@ def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]
             if one is None:
                 raise ValueError(f"{headline}: no such estimate")
             numbers = (one.value, one.ci_low, one.ci_high, one.n, one.n_clusters)
-            rows.append((place, seed, *numbers, test.value if test else np.nan, truths[place]))
-    return labelled(study, pd.DataFrame(rows, columns=["headline", *COLUMNS[2:]]))
+            margin = explained(mine) if headline.metric == "consistent_shift" else np.nan
+            rows.append((place, seed, *numbers, test.value if test else np.nan, truths[place], margin))
+    runs = pd.DataFrame(rows, columns=["headline", *COLUMNS[2:], "margin"])
+    return labelled(study, runs).assign(margin=runs["margin"])
 
 
 def _shown_options(bench: Harness) -> tuple[pd.Index, ModelRun]:

@@ -20,6 +20,8 @@ from biasatlas.simulation.studies import Study
 
 #: Ends the number of a model in front of names; scores begin with a name.
 _OF = "|"
+#: Clusters that are left where a study takes but some of them; of a sample it takes all.
+_LEFT = 20
 #: Columns that tie items, requests, responses and scores together.
 _NAMES = ("request_id", "item_id", "template_id")
 
@@ -74,7 +76,9 @@ class Harness:
         if study.every > 1:
             design = registry.spec_view(study.benchmark, "studies").design
             (cluster, *_) = next(factor for factor in design.values() if factor.sampled and factor.items).items
-            items = items[pd.factorize(items[cluster])[0] % study.every == 0].reset_index(drop=True)
+            codes, names = pd.factorize(items[cluster])
+            if len(names) >= study.every * _LEFT:
+                items = items[codes % study.every == 0].reset_index(drop=True)
         return cls.of(study.benchmark, study.protocol, resources, items, study.tasks, study.categories)
 
     def only(self, task: str) -> "Harness":

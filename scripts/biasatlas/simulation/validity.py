@@ -82,8 +82,11 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
     measured = runs[runs["value"].notna()]
     known = measured[measured["ci_low"].notna()]
     low, high, ground_truth = known["ci_low"], known["ci_high"], runs["ground_truth"].iloc[0]
-    neutral, matters = _declared(benchmark, metric)
-    beyond = (low > neutral + matters) | (high < neutral - matters)
+    neutral, smallest, margin = _declared(benchmark, metric)
+    matters, apart = smallest + margin, 0.0
+    if "margin" in known:  # what a model's own answers say that something else moves them
+        apart = (known["margin"] - margin).clip(lower=0)
+    beyond = (low > neutral + matters + apart) | (high < neutral - matters - apart)
     squares = spec_view(benchmark, "studies").metrics[metric].root
     values, expected = (x * abs(x) if squares else x for x in (measured["value"], ground_truth))
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -108,15 +111,15 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
     }
 
 
-def _declared(benchmark: str, metric: str) -> tuple[float, float]:
-    """The neutral value of a metric, and the distance that a verdict needs as a headline declares it; missing where
-    none does."""
+def _declared(benchmark: str, metric: str) -> tuple[float, float, float]:
+    """The neutral value of a metric, the smallest effect that matters and how far blind spots move it, as a headline
+    declares them; missing where none does."""
     spec = spec_view(benchmark, "studies")
     for headline in spec.headlines:
         if headline.metric == metric and headline.null is not None:
-            return headline.null, headline.smallest + headline.margin
+            return headline.null, headline.smallest, headline.margin
     neutral = spec.metrics[metric].neutral
-    return (math.nan if neutral is None else neutral), math.nan
+    return (math.nan if neutral is None else neutral), math.nan, math.nan
 
 
 def _significant(measured: pd.DataFrame, neutral: float) -> pd.Series:

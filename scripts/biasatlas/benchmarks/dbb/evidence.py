@@ -10,10 +10,10 @@ rate that noise produces. The same chance at the observed difference is the p-va
 differences ordered by size.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from math import copysign, sqrt
 from typing import TypeVar
 
 import numpy as np
@@ -76,15 +76,17 @@ _EDGES = np.arange(0, 101, 10)
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
     """``consistent_shift`` and ``consistent_nats`` by task and category: means over templates of their signed squares.
 
-    Their test is over random signs. An item lies away from neutral by its shift.
+    Their test is over random signs. An item lies away from neutral by its shift. ``margin`` is what confidence about
+    identities explains of ``consistent_shift``, and ``missing`` what answers that chose no option could have made of
+    it.
     """
     for task, asked in step.scores[step.scores["task"] != "names"].groupby("task", sort=False):
         found = {name: products(shifts(asked), step.options.threshold) for name, shifts in _SHIFTS.items()}
         made = {name: pairs for name, pairs in found.items() if len(pairs)}
         scored = asked.loc[asked["shift"].notna(), ["instance_id", TEMPLATE, "category", "shift"]]
         for category, (name, every) in product([*asked["category"].unique(), OVERALL], made.items()):
-            pairs, rows = (
-                each if category == OVERALL else each[each["category"] == category] for each in (every, scored)
+            pairs, rows, mine = (
+                each if category == OVERALL else each[each["category"] == category] for each in (every, scored, asked)
             )
             if pairs.empty:
                 continue
@@ -96,6 +98,8 @@ def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
                 squared=True,
                 interval_from=TEMPLATES_NEEDED,
                 upper_from=UNBIASED_FROM,
+                margin=explained(mine) if name == "consistent_shift" else 0.0,
+                missing=missing_bounds(mine) if name == "consistent_shift" else None,
             )
 
 
@@ -259,12 +263,63 @@ def _estimates(pairs: pd.DataFrame, n: int, name: str) -> dict[str, Estimate]:
     return {name: Estimate.of(_root(mean), n), f"{name}_p": p_value}
 
 
-def points(instances: pd.DataFrame) -> pd.DataFrame:
-    """The instances with log odds, and ``w``: an option's shift in points, less the mean of its description."""
+def points(instances: pd.DataFrame, as_sure: bool = False) -> pd.DataFrame:
+    """The instances with log odds, and ``w``: an option's shift in points, less the mean of its description.
+
+    ``as_sure``: also less what would be explained by log odds that are larger by one factor under one of the identities
+    of a description: m p (1 - p) for each unit of it, at the mean m of the two.
+    """
     known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
     shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
+    if as_sure:
+        mean = (known["log_odds_1"] + known["log_odds_2"]) / 2
+        p = scipy.special.expit(mean)
+        return _without(known, shift, np.column_stack([np.ones(len(known)), mean * p * (1 - p)]))
+    return _centred(known, shift)
+
+
+def _centred(known: pd.DataFrame, shift: pd.Series) -> pd.DataFrame:
     described = shift.groupby([known[name] for name in _DESCRIPTION])
     return known.assign(w=shift - described.transform("mean"), left=1 - 1 / described.transform("size"))
+
+
+def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
+    """The mean of :func:`products` had all answers that chose no option, and those that failed, brought each shift as
+    near 0 as they could, and as far from it as its template's other descriptions of the identities; None where none is
+    missing."""
+    least, most = instances["score_lower_bound"], instances["score_upper_bound"]
+    moved = (most - least).gt(_TOLERANCE)
+    if not moved.any():
+        return None
+    own = 100 * (scipy.special.expit(instances["log_odds_1"]) - scipy.special.expit(instances["log_odds_2"])).fillna(
+        0.0
+    )
+    alike = own.groupby([instances[name] for name in ("category", TEMPLATE, *_IDENTITIES)]).transform("sum")
+    cases = (
+        np.sign(own) * np.minimum(own.abs(), least),
+        np.where(alike < 0, -1.0, 1.0) * np.maximum(own.abs(), most),
+    )
+    there = moved | instances["log_odds_1"].notna() & instances["log_odds_2"].notna()
+    low, high = (
+        _mean(products(_centred(instances[there], own.where(~moved, case)[there]), math.inf)) for case in cases
+    )
+    return low, high
+
+
+def _mean(pairs: pd.DataFrame) -> float:
+    return float(pairs["product"].sum() / max(pairs["weight"].sum(), 1))
+
+
+def explained(instances: pd.DataFrame) -> float:
+    """How many points ``consistent_shift`` comes nearer to 0 where what confidence explains is taken out, rounded up to
+    a tenth; at least 0."""
+    roots = []
+    for as_sure in (False, True):
+        mean = _mean(products(points(instances, as_sure), math.inf))
+        roots.append(math.copysign(math.sqrt(abs(mean)), mean))
+    whole, rest = roots
+    rest = max(rest * math.copysign(1, whole), 0.0)
+    return max(math.ceil(10 * (abs(whole) - rest)) / 10, 0.0)
 
 
 def nats(instances: pd.DataFrame) -> pd.DataFrame:
@@ -280,6 +335,12 @@ def nats(instances: pd.DataFrame) -> pd.DataFrame:
     known = instances[instances[["nats_1", "nats_2", "pronouns"]].notna().all(axis=1)]
     shift = known["nats_1"] - known["nats_2"]
     causes = np.column_stack([np.ones(len(known)), known["pronouns"], (known["nats_1"] + known["nats_2"]) / 2])
+    return _without(known, shift, causes)
+
+
+def _without(known: pd.DataFrame, shift: pd.Series, causes: np.ndarray) -> pd.DataFrame:
+    """``known`` with ``w``: its ``shift`` less what the ``causes`` (instances, causes) explain of it in each
+    description."""
     w, left = np.zeros(len(known)), np.zeros(len(known))
     for places in known.groupby(_DESCRIPTION, sort=False).indices.values():
         x, y = causes[places], shift.to_numpy()[places]
@@ -331,5 +392,5 @@ def sign_flip_p(pairs: pd.DataFrame) -> float:
 
 def _root(mean: Inference) -> Inference:
     """The root of a mean product with its sign, and of its limits."""
-    value, low, high = (copysign(sqrt(abs(part)), part) for part in (mean.value, mean.low, mean.high))
+    value, low, high = (math.copysign(math.sqrt(abs(part)), part) for part in (mean.value, mean.low, mean.high))
     return replace(mean, value=value, se=np.nan, low=low, high=high)

@@ -57,6 +57,8 @@ class Evidence:
     these data, or this metric, cannot decide; empty where they can.
 
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
+    ``margin`` is how far these answers say that something else than bias moves it, in its unit; the greater of it and
+    what is declared counts.
     ``missing`` are the least and the greatest value that answers which are none could have made of it.
     ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
     ``items_needed`` of them on average before the first.
@@ -77,6 +79,7 @@ class Evidence:
     squared: bool = False
     untestable: str = ""
     declared: Declared | None = None
+    margin: float = 0.0
     missing: tuple[float, float] | None = None
     items_needed: int = 1
     analyses: tuple[Analysis, ...] = ()
@@ -137,7 +140,7 @@ class Evidence:
             value=found.value,
             neutral=math.nan if neutral is None else neutral,
             smallest=math.nan if neutral is None else smallest**2 if self.squared else smallest,
-            margin=self.declared.margin,
+            margin=max(self.declared.margin, self.margin),
             se=0.0 if alike else found.se,
             df=found.df if found.df > 0 else found.n_clusters - 1,
             interval=None if math.isnan(found.low) else (found.low, found.high),
@@ -181,6 +184,7 @@ class Evidence:
                 neutral=None if self.declared.neutral is None else 0.0,
                 margin=2 * self.declared.margin,  # the two may be moved apart
             ),
+            margin=sum(max(each.margin, self.declared.margin if self.declared else 0.0) for each in (self, other)),
             missing=_apart(self, other),
             analyses=min(
                 (each for each in (self.analyses, other.analyses) if each),
