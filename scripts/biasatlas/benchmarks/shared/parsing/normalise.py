@@ -45,6 +45,8 @@ _MARKUP = (
 )
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
 _HAN = re.compile(r"[\u3400-\u9fff]")
+#: The outermost braces, of three levels; the last may not be closed.
+_OBJECT = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\}?)*+\}?)*+\}?")
 #: Characters of an object that is repaired; what is longer is only read where it is whole.
 _REPAIRED = 2_000
 
@@ -84,7 +86,7 @@ def plain(text: str) -> str:
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
     for markup, replacement in _MARKUP:
         text = markup.sub(replacement, text)
-    return _objects_as_lines(_tables_as_lines(text)).strip()
+    return _OBJECT.sub(_object_as_lines, _tables_as_lines(text)).strip()
 
 
 @cache
@@ -99,58 +101,38 @@ def simplified(text: str) -> str:
 
 def _tables_as_lines(text: str) -> str:
     """``text`` with the rows of Markdown tables as "cell: cell", without the column of full marks."""
+    full: int | None = None
     lines: list[str] = []
-    head: list[str] = []
-    for line in text.split("\n") if "|" in text else ():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if _ROW.match(line) else []
-        head = head or cells if cells else []
-        if cells and not re.fullmatch(r"[\s:-]*", "".join(cells)):
-            full = [bool(pattern("{full_marks}").fullmatch(name)) for name in head] + [False] * len(cells)
-            lines.append(": ".join(cell for cell, left_out in zip(cells, full, strict=False) if not left_out))
-        elif not cells:
-            lines.append(line)
-    return "\n".join(lines) if "|" in text else text
+    for line in text.split("\n"):
+        if _ROW.match(line):
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            full = next((i for i, cell in enumerate(cells) if pattern("{full_marks}").fullmatch(cell)), full)
+            line = ": ".join(cell for i, cell in enumerate(cells) if i != full and re.search(r"[^\s:-]", cell))
+        lines.append(line)
+    return "\n".join(lines)
 
 
-def _objects_as_lines(text: str) -> str:
-    """``text`` with its JSON objects as lines "key: value", repaired where they are broken or cut off."""
-    for part in _braced(text) if "{" in text else ():
-        if isinstance(value := _loaded(part), dict):
-            text = text.replace(part, "\n".join(["", *_lines(value, 4), ""]), 1)
-    return text
+def _object_as_lines(match: re.Match[str]) -> str:
+    """A JSON object as lines "key: value", repaired where it is broken or cut off; other braces as they are."""
+    try:
+        value = json.loads(match[0])
+    except (ValueError, RecursionError):
+        value = json_repair.loads(match[0][:_REPAIRED]) if len(re.findall(r"[{[]", match[0])) <= 50 else None
+    return "\n".join(["", *_lines(value), ""]) if isinstance(value, dict) else match[0]
 
 
-def _lines(value: dict, depth: int) -> Iterator[str]:
+def _lines(value: dict) -> Iterator[str]:
     """A line for each key, a mark for one that names the answer or has the only number, and for the likeliest."""
     numbers = {each: key for key, each in value.items() if isinstance(each, int | float) and math.isfinite(each)}
     if len(numbers) > 1 and (0 < sum(numbers) < 1.005 or 99.5 < sum(numbers) < 100.5):
         yield f"{MARK}: {numbers[max(numbers)]}"
     for key, each in value.items():
         if isinstance(each, dict):
-            yield from _lines(each, depth - 1) if depth else ()
+            yield from _lines(each)
         else:
             said = "、".join(map(str, each)) if isinstance(each, list) else str(each)
             names = pattern("{answer_key}").fullmatch(str(key).strip()) or [*numbers] == [each]
             yield f"{MARK if names else key}: {' '.join(said.split())}"
-
-
-def _loaded(part: str) -> object:
-    try:
-        return json.loads(part)
-    except (ValueError, RecursionError):
-        few = part.count("{") + part.count("[") <= 50
-        return json_repair.loads(part[:_REPAIRED]) if few else None
-
-
-def _braced(text: str) -> list[str]:
-    """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
-    depth, start, found = 0, 0, []
-    for brace in re.finditer(r"[{}]", text):
-        start = start if depth else brace.start()
-        depth = depth + 1 if brace[0] == "{" else max(0, depth - 1)
-        if not depth and text[start] == "{":
-            found.append(text[start : brace.end()])
-    return found[:50] + [text[start:]] * bool(depth)
 
 
 def sentences(text: str) -> list[tuple[int, str]]:

@@ -77,11 +77,6 @@ class Options(tuple[Option, ...]):
         return tuple(option.label for option in self)
 
     @cached_property
-    def alone(self) -> "Options":
-        """The labels, without texts and aliases."""
-        return Options.of(self.labels)
-
-    @cached_property
     def letters(self) -> bool:
         """Whether the labels are letters."""
         return all(re.fullmatch(r"[A-Za-z]", label) for label in self.labels)
@@ -122,15 +117,11 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def spelt(self) -> dict[str, int]:
-        """How an answer may begin, in lower case and without an article: letters and names."""
+        """How an answer may begin, in lower case, with an article or without, the longest first."""
         names = {re.sub(r"^(?:the|an?) (?=\w\w)", "", folded(name).strip(" .。")): i for name, i in self.names}
-        return names | {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
-
-    @cached_property
-    def beginnings(self) -> set[str]:
-        """The beginnings of all names, of up to three characters."""
-        names = [form for form in self.spelt if len(form) > 1 or not self.letters]
-        return {form[:end] for form in (*names, "the", "an") for end in (1, 2, 3)}
+        forms = {f"{article}{name}": i for article in ("", "the ", "a ", "an ") for name, i in names.items()}
+        forms |= {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
+        return dict(sorted(forms.items(), key=lambda form: -len(form[0])))
 
     def content(self, text: str) -> int | None:
         """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
