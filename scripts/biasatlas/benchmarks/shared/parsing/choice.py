@@ -179,7 +179,7 @@ def _decided(body: str, options: Options) -> Answer:
     named = {each.option for each in _lettered(said)}
     if finished(body) and len(named) == 1 and (only := named.pop()) is not None:
         return only
-    return AMBIGUOUS if said or pattern("{open}[.。!！]?").fullmatch(body) else UNPARSEABLE
+    return AMBIGUOUS if said else UNPARSEABLE
 
 
 def _lettered(said: list[Evidence]) -> list[Evidence]:
