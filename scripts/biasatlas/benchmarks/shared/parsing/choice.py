@@ -119,8 +119,6 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
     before, after = sentence[since : mention.start][-60:], sentence[mention.end :][:60]
     leads = not since and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
     unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
-    if unknown and leads:
-        return "head"
     about = (mention.lettered or not letters) and not unknown  # else it may be a person who does not
     if about and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after):
         return "not"
@@ -130,7 +128,7 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
         return "whole"
     if pattern(r"[\"')\].,]?\s{0,2}{better}").match(after):
         return "better"
-    if leads and (sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
+    if leads and (unknown or sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
     cue = "{cue}" if letters else "{cue}|{topic}"
     announced = pattern(rf"(?s:.*)(?:{cue})(?:(?!{{clause}})[^\n]){{0,40}}").fullmatch(before)
@@ -139,7 +137,7 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
     """The option that a sentence puts first (None: several, -1: a contradiction), and how."""
-    best, (last, kind) = min((kind for _, kind in alive), key=_SUREST.index), alive[-1]
+    best, last = min((kind for _, kind in alive), key=_SUREST.index), alive[-1][0]
     named = {mention.option for mention, _ in alive}
     if -1 in named or len(named) == 1:
         return min(named), best
@@ -147,8 +145,6 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
     even = pattern("{even}")
     if pattern("{correct}").search(between) and not even.search(between):
         return last.option, "announced"
-    if kind in _SUREST[:3] and pattern("{contrast}|而是|其实|实际上|不如").search(between):
-        return last.option, kind
     joined = any(
         a.option != b.option and best in (first, second) and _JOINED.fullmatch(sentence[a.end : b.start])
         for (a, first), (b, second) in itertools.pairwise(alive)
@@ -173,7 +169,7 @@ def _decided(body: str, options: Options) -> Answer:
         ends = last.corrects or len(given) == 1 or (not surer and (last.concludes or last.kind == "whole"))
         if last.option is not None and ends:
             return last.option
-        return REFUSED if not given and _declines(body, options) else AMBIGUOUS
+        return AMBIGUOUS
     if _declines(body, options):
         return REFUSED
     named = {each.option for each in _lettered(said)}
@@ -209,8 +205,6 @@ _LETTERED = re.compile(
 def _whole(text: str, options: Options) -> Answer | None:
     """The option that all of ``text`` is: letter, text or both; "ambiguous": a letter and another option's text."""
     text = text.strip()
-    if options.letters and re.fullmatch(rf"[{''.join(options.labels)}]{{2,9}}", text) and len(set(text)) > 1:
-        return AMBIGUOUS
     lettered = _LETTERED.fullmatch(text)
     if lettered and (content := options.content(lettered[2].strip())) is not None and len(lettered[2].strip(" .)")) > 1:
         letter = options.exact.get(lettered[1].casefold()) if options.letters else content

@@ -106,8 +106,6 @@ class Options(tuple[Option, ...]):
         mine = {squash(text) for text in (option.label, *texts)}
         yield from (text for text in texts if squash(text))
         yield from words("unknown") if mine & {*map(squash, words("unknown"))} else ()
-        for names in (group.split("=") for group in words("aliases")):
-            yield from names if mine & {*map(squash, names)} else ()
 
     @cached_property
     def exact(self) -> dict[str, int]:
@@ -135,8 +133,7 @@ class Options(tuple[Option, ...]):
         *_, second, best = [-100.0, *sorted(alike)]
         if best >= _ALIKE and best - second >= _AHEAD:
             return alike.index(best)
-        rests = [(form[len(key) :], i) for form, i in self.exact.items() if form.startswith(key)]
-        begun = {i for rest, i in rests if rest[0] == " " or len(rest) < 0.7 * len(key)}
+        begun = {i for form, i in self.exact.items() if form.startswith(key)}
         return begun.pop() if len(begun) == 1 else None
 
     @cached_property
@@ -181,24 +178,17 @@ def _pattern(key: str) -> str:
     return text if _HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
 
 
-#: What may stand before an ordinary word that is meant as an option, and behind it.
-_MEANT = (
-    re.compile(
-        r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$"
-    ),
-    re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的])"),
-)
+#: What stands behind an ordinary word that is meant as an option.
+_MEANT = re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的])")
 
 
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
-    if form.endswith("answer") and re.search(r"\b(?:i|we)\s{0,2}$", before, re.I):
-        return False  # who writes "I can't answer" declines
     if squash(form) in words("common"):
         joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
-        return bool(not joined and _MEANT[0].search(before) and _MEANT[1].match(after))
-    return not re.search(r"(?:\w[-']|\b(?:any|no) )$", before)
+        return bool(not joined and _MEANT.match(after))
+    return not re.search(r"\w[-']$", before)
 
 
 _LETTER = re.compile(
@@ -219,11 +209,10 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
         return False
     word = re.match(r"\s{1,2}[a-z'\"]+", after)
     if letter.islower():
-        alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before[-1:] == "\n")
         cue = pattern(r"(?:{cue}|\b(?:is|be|are|as|with)|[是为选])\s?:?[\s\"'(\[-]{0,4}$")
-        return bool(match["close"] or alone or (not word and cue.search(before)))
+        return bool(match["close"] or (not word and cue.search(before)))
     article = letter in "AI" and word and not match["close"] and not pattern(r"\s{1,2}{verb}").match(after)
-    return not article or bool(re.search(r"[a-z,]\s{1,2}$", before))
+    return not article
 
 
 _NOUN = r"(?:\s(?:sentence|option|one|statement|choice|continuation|answer))"
