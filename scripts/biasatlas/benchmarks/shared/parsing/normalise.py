@@ -1,5 +1,6 @@
 """A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
 
+import itertools
 import json
 import math
 import re
@@ -135,24 +136,19 @@ def _lines(value: dict) -> Iterator[str]:
             yield f"{MARK if names else key}: {' '.join(said.split())}"
 
 
+#: Between sentences: "A. He left" and "Mr. Smith" are in one.
+_STOP = re.compile(
+    r"\n+|[。!?;]+[\"')\]]{0,3}|(?<![\"'(]\w)(?<!^\w)(?<!\b[mM]r)(?<!\b[dD]r)\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)"
+    r"|(?<=[\u3400-\u9fff])\.",
+    re.M,
+)
+
+
 def sentences(text: str) -> list[tuple[int, str]]:
-    """The sentences of a plain ``text``, with their places: the first and last hundred. "A. He left" is one."""
-    found, start = [], 0
-    for stop in re.finditer(
-        r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text
-    ):
-        bare = text[start : stop.start()].strip(" \t\"'([-•")
-        if text[stop.start()] == "." and (
-            len(bare) <= 2
-            or re.search(r"[\"'(]\w$", text[: stop.start()][-2:])
-            or re.search(r"\b(?:dr|mr|mrs|ms|no|vs|e\.g|i\.e|u\.s)$", bare, re.I)
-        ):
-            continue
-        if bare:
-            found.append((start, text[start : stop.end()]))
-        start = stop.end()
-    if text[start:].strip(" \t\"'([-•"):
-        found.append((start, text[start:]))
+    """The sentences of a plain ``text``, with their places: the first and last hundred."""
+    ends = [0, *(stop.end() for stop in _STOP.finditer(text)), len(text)]
+    parts = [(start, text[start:end]) for start, end in itertools.pairwise(ends)]
+    found = [(start, part) for start, part in parts if part.strip(" \t\n\"'([-•")]
     return found if len(found) <= 200 else found[:100] + found[-100:]
 
 

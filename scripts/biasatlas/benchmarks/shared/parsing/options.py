@@ -15,8 +15,6 @@ from biasatlas.benchmarks.shared.parsing.normalise import simplified
 
 #: A form with a typo: so alike in percent, and so much more than to the second.
 _ALIKE, _AHEAD = 92, 6
-#: Characters of a form that are looked for in a text.
-_LONGEST_FORM = 300
 _HAN = re.compile(r"[\u3400-\u9fff]")
 #: A letter of another script. Without regard to case, which would take time for each of 26,000 Chinese characters.
 _LETTERS = r"(?-i:[^\W\u3400-\u9fff])"
@@ -50,9 +48,7 @@ def folded(text: str) -> str:
 def squash(text: str) -> str:
     """``text`` for comparison: no case, script, punctuation, spaces, articles; 其它 as 其他, 和, 与 and / as one."""
     text = re.sub(r"(?<=[\u3400-\u9fff])\s{0,2}(?:和|与|及|以及|、|/|&)\s{0,2}(?=[\u3400-\u9fff])", "和", folded(text))
-    text = re.sub(r"\s{0,2}(?:/|&)\s{0,2}", " and ", text)
     text = re.sub(r"[^\w'+#.%<>=\-]|(?<!\w)[.'\-]|[.'\-](?!\w)|_", " ", text)
-    text = re.sub(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])", "", text)
     return re.sub(r"^(?:the|an?|option)\s(?=\w\w)", "", " ".join(text.replace("-", " ").split()))
 
 
@@ -124,7 +120,7 @@ class Options(tuple[Option, ...]):
     def content(self, text: str) -> int | None:
         """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
         so."""
-        key = squash(text[: 2 * _LONGEST_FORM])
+        key = squash(text[:600])
         if key in self.exact or len(key) < 3:
             return self.exact.get(key)
         alike = [0.0] * len(self)
@@ -139,7 +135,7 @@ class Options(tuple[Option, ...]):
     @cached_property
     def _named(self) -> re.Pattern[str]:
         """A group for each of ``names``."""
-        forms = (_pattern(squash(form)) if len(form) <= _LONGEST_FORM else "(?!)" for form, _ in self.names)
+        forms = (_pattern(squash(form)) for form, _ in self.names)
         return re.compile("|".join(f"({form})" for form in forms) or "(?!)", re.I)
 
     def mentions(self, text: str) -> list[Mention]:
@@ -174,7 +170,6 @@ def _pattern(key: str) -> str:
     text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
     for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
         text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
-    text = text.replace(r"其\s?他", r"其\s?[他它]")
     return text if _HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
 
 
@@ -216,19 +211,17 @@ def _is_letter(text: str, match: re.Match[str]) -> bool:
 
 
 _NOUN = r"(?:\s(?:sentence|option|one|statement|choice|continuation|answer))"
-_THING = r"(?:一?[个种])?(?:句[子话]?|选项|情况|说法|陈述|描述|叙述|答案)"
 _PLACES = tuple(
     re.compile(
-        rf"(?<!after )(?<!until )\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|sounds|would|because"
-        rf"|since|makes|as|more|appears|reads|fits)\b|[.,;]|\s?$)|\b(?:sentence|option|statement|choice"
-        rf"|number)\s?(?:number\s|no\.\s?|#)?(?:{number}|{spelt})(?!\w)|(?<![一每逐])(?:句子?|选项){number}(?![\d个])"
-        rf"|第{number}(?:{_THING}|(?:个|种)(?=[^\w]|更|比|的|较|描|最|所|发|也|略|稍|$)|句(?!话))|{side}",
+        rf"\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|would|because)\b|[.,;]|\s?$)"
+        rf"|\b(?:sentence|option|statement|number)\s?#?{number}(?!\w)|(?<![一每逐])(?:句子?|选项){number}(?![\d个])"
+        rf"|第{number}(?:一?[个种]|句话?|选项)(?:句子|选项|说法)?|{side}",
         re.I,
     )
-    for word, number, spelt, side in (
-        ("first|1st|former", "[1一]", "one", rf"前者|(?<![之以目])前[一面]?的?(?:那|这)?{_THING}"),
-        ("second|2nd|latter", "[2二]", "two", rf"后者|(?<![最之以])后[一面]?的?(?:那|这)?{_THING}"),
-        ("third|3rd", "[3三]", "three", r"(?!)"),
+    for word, number, side in (
+        ("first|1st|former", "[1一]", "前者|(?<![之以目])前一?句"),
+        ("second|2nd|latter", "[2二]", "后者|(?<![最之以])后一?句"),
+        ("third|3rd", "[3三]", "(?!)"),
     )
 )
 
