@@ -34,7 +34,6 @@ _MARKUP = (
     (re.compile(r"~~[^~\n]{0,200}~~"), ""),
     (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s?\{([^{}\n]{0,200})\}"), r"\1"),
     (re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}"), "\n※answer: \\1\n"),
-    (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻|→"), ">"),
     (re.compile(r"\\[()\[\] ,;:!]|\$"), " "),
     (
         re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)|\[\[([^\[\]\n]{{1,40}})\]\]", re.I),
@@ -42,7 +41,6 @@ _MARKUP = (
     ),
     (re.compile(r"```\w{0,9}|`|\*|(?<!\w)_+|_+(?!\w)"), ""),
     (re.compile(r"^[ \t]{0,9}(?:#{1,6}(?!\d)|>)[ \t]{0,3}", re.M), ""),
-    (re.compile(r"</?(?:b|i|p|em|strong|br|answer|final|output|eo[ae])\s?/?>", re.I), " "),
 )
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -157,16 +155,12 @@ def finished(text: str) -> bool:
     return len(text) < 30 or bool(re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", text))
 
 
-_HEAD = r"^[\s\"'(\[【#*-]{0,6}"
-_ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
-_REASON = pattern(_HEAD + "{reason}")
-#: Lines that may belong to another item.
+#: Lines that may belong to another item, and those that go on with an answer.
 _OTHER = pattern(
-    r"^\s{0,4}(?!※)(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
-    r"|$)(?!\d)|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
-    r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b"
-    r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )"
+    r"\s{0,4}(?!※)(?:[^\n:,.。!?;\"]{1,24}:|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|请|[^\n]{1,300}[?]\s{0,3}$"
+    r"|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]|$)(?!\d))"
 )
+_REASON = pattern(r"[\s\"'(\[【#*-]{0,6}{reason}")
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
@@ -180,6 +174,6 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
         if listed and numbered.match(line):
             continue
         listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
-        if _ITEM.match(line) or (_OTHER.match(line) and not _REASON.match(line)):
+        if _OTHER.match(line) and not _REASON.match(line):
             return "\n".join(lines[:at])
     return body
