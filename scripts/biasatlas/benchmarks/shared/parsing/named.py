@@ -1,12 +1,10 @@
 """The parsers by name, and the beginning of a reply, parsed as it is written: the rule for when a choice is made.
 
-Exact probabilities follow texts token by token, and end a choice where its answer does. A text so far has no answer
-yet (None) while it may become an announced answer or an option's text, or while more may join its answer ("A or B",
-"7-8", a letter before an option's text). Once a line's end or another word closes it, it is parsed as a whole reply is;
-it is "refused" where it begins as refusals do, "unparseable" where it begins as no answer does.
-
-Its answer is that of its shortest beginning that has one, so that more text never changes it. Forms are exact here: a
-typo, an answer behind other words and what comes after an answer are seen in whole replies alone.
+Exact probabilities follow texts token by token, and end a choice where its answer does. A text so far is open (None)
+while it may become an announced answer or an option's text, or while more may join its answer ("A or B", "7-8", a
+letter before an option's text). What is open only has open beginnings, so the first that isn't gives the answer, and
+more text never changes it. Forms are exact here: a typo, an answer behind other words and what comes after an answer
+are seen in whole replies alone.
 """
 
 import re
@@ -163,39 +161,24 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     return _behind_leads(text, found)
 
 
-#: What a list of the options may end with.
-_PICKED = re.compile(r"\banswer is:?[ \t]{0,3}([a-z])\)", re.I)
-_NEXT_ITEM = re.compile(r"\n\s{0,9}\(?[2-9]\s{0,2}[.)]\s")
-_IN_QUOTES = re.compile(r"[\"“][^\"”\n]{0,400}[\"”]")
-
-
 def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
-    """DBB's rule (Tables 5 and 11, English): a reply is "a) " and the answer, and fails to follow the instruction
-    otherwise.
+    """DBB's rule (Tables 5 and 11, English): "a) " and the answer, also in quotes or behind "Final Answer:", or the
+    form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words before it follow it.
 
-    The bracket is needed and the letter is small; "Final Answer: " and quotes around it do not count against a
-    reply, nor is the form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words
-    before it follow it.
-
-    - ambiguous: "a) ... b) ...", "a) or b)", unless "the answer is a) ..." follows
-    - refused: another form, and the reply declines; unparseable: another form
+    Ambiguous: "a) ... b) ...". Refused: another form, and the reply declines; unparseable: another form.
     """
     letters = "".join(as_options(options).labels).lower()
     body = answer_part(reply).strip()[:4000]
     if len(body) > 1 and body[0] in "'\"‘“" and body[-1] in "'\"’”":
         body = body[1:-1].strip()
     body = re.sub(r"^final answer:\s{0,9}", "", body, flags=re.I)
-    body = _NEXT_ITEM.split(first_item(body, lambda line: bool(re.match(rf"[{letters}]\)", line))))[0]
+    body = first_item(body, lambda line: bool(re.match(rf"[{letters}]\)", line)))
     match = re.match(rf"(?:choice\)\s{{0,3}}<?([{letters}])>?(?:\s{{0,9}}$|\))|([{letters}])\)\s{{0,9}}[^\s])", body)
     if not match:
         return REFUSED if declines(plain(body)) else UNPARSEABLE
     chosen = match[1] or match[2]
-    behind = _IN_QUOTES.sub("", body[match.end() - 1 :])
-    if picked := {letter.lower() for letter in _PICKED.findall(behind)} & set(letters):
-        return letters.index(picked.pop()) if len(picked) == 1 else AMBIGUOUS
-    if re.search(rf"(?<![A-Za-z(])[{letters.replace(chosen, '')}]\)", behind):
-        return AMBIGUOUS
-    return letters.index(chosen)
+    another = re.search(rf"(?<![A-Za-z(])[{letters.replace(chosen, '')}]\)", body[match.end() - 1 :])
+    return AMBIGUOUS if another else letters.index(chosen)
 
 
 def open_strict_choice(text: str, options: Options) -> Answer | None:
