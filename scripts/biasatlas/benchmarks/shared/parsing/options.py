@@ -79,28 +79,21 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def names(self) -> list[tuple[str, int]]:
-        """Every form of every option but letters, with its option, the longest first.
-
-        A form of two options is none; a half of a label is one, if no other label has it.
-        """
-        shown: dict[str, str] = {}
-        owners: dict[str, set[int]] = {}
+        """Every form of every option but letters, with its option, the longest first; a form of two options is none."""
+        owners: dict[str, tuple[str, set[int]]] = {}
         for i, option in enumerate(self):
             for form in self._forms(option):
-                shown.setdefault(squash(form), form)
-                owners.setdefault(squash(form), set()).add(i)
-        for i, label in enumerate(self.labels if not self.letters else ()):
-            for half in re.split(r"\s?[/／]\s?|(?<=..)[与和及](?=..)| and | & ", label):
-                if sum(half in each for each in self.labels) == 1:
-                    owners.setdefault(squash(half), {i})
-                    shown.setdefault(squash(half), half)
-        unique = [(shown[form], min(them)) for form, them in owners.items() if len(them) == 1]
+                owners.setdefault(squash(form), (form, set()))[1].add(i)
+        unique = [(form, min(them)) for key, (form, them) in owners.items() if key and len(them) == 1]
         return sorted(unique, key=lambda name: -len(name[0]))
 
     def _forms(self, option: Option) -> Iterator[str]:
-        texts = [*(() if self.letters else (option.label,)), option.text, *option.aliases]
-        mine = {squash(text) for text in (option.label, *texts)}
-        yield from (text for text in texts if squash(text))
+        """The label, the text and aliases of an option, and halves of its label that no other label has."""
+        if not self.letters:
+            halves = re.split(r"\s?[/／]\s?|(?<=..)[与和及](?=..)| and | & ", option.label)
+            yield from (option.label, *(half for half in halves if sum(half in each for each in self.labels) == 1))
+        yield from (option.text, *option.aliases)
+        mine = {squash(text) for text in (option.label, option.text, *option.aliases)}
         yield from words("unknown") if mine & {*map(squash, words("unknown"))} else ()
 
     @cached_property
@@ -155,9 +148,8 @@ class Options(tuple[Option, ...]):
                 yield Mention(*match.span(), option, False)
 
     def _by_letter(self, text: str) -> Iterator[Mention]:
-        places = {option.label.upper(): i for i, option in enumerate(self)}
         for match in _LETTER.finditer(text):
-            if (option := places.get(match["letter"].upper())) is not None and _is_letter(text, match):
+            if (option := self.spelt.get(match["letter"].lower())) is not None and _is_letter(text, match):
                 yield Mention(*match.span(), option, True)
         for i, place in enumerate(_PLACES[: len(self)]):
             for match in place.finditer(text):
@@ -186,28 +178,25 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     return not re.search(r"\w[-']$", before)
 
 
+#: A letter that stands alone, and no grade, initial ("B. F. Skinner") or key of a number ("B: 0.7").
 _LETTER = re.compile(
-    r"(?:\b(?:option|sentence|statement|choice|letter|candidate|number)\s{1,2}|(?:选项"
-    r"|句子?)\s{0,2})?[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w"
-    r"|'(?!s (?:the|more|most|right|correct|my|best|it)\b)\w)(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?",
-    re.I,
+    r"(?:\b(?:option|sentence|statement|choice)\s{1,2}|(?:选项|句子?)\s{0,2})?[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])"
+    r"(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w|'(?!s (?:the|more|most)\b)\w|\.\s?[A-Z]\."
+    r"|[:=]\s?\d|\.\d)(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?"
 )
 
 
 def _is_letter(text: str, match: re.Match[str]) -> bool:
     """Whether a letter that stands alone is an option's, and no article, initial, grade or part of a name."""
-    letter, start = match["letter"], match.start("letter")
-    before, after = text[max(0, start - 40) : start], text[match.end() : match.end() + 40]
+    start, after = match.start("letter"), text[match.end() : match.end() + 40]
+    before = text[max(0, start - 40) : start]
     if pattern(r"{blocked}\s?$").search(before.rstrip("\"'(")) or pattern("{after}").match(after):
         return False
-    if re.match(r"\.\s?[A-Z]\.|[:=]\s?\d|\.\d", after):  # "B. F. Skinner", "B: 0.7"
-        return False
     word = re.match(r"\s{1,2}[a-z'\"]+", after)
-    if letter.islower():
+    if match["letter"].islower() and not match["close"]:
         cue = pattern(r"(?:{cue}|\b(?:is|be|are|as|with)|[是为选])\s?:?[\s\"'(\[-]{0,4}$")
-        return bool(match["close"] or (not word and cue.search(before)))
-    article = letter in "AI" and word and not match["close"] and not pattern(r"\s{1,2}{verb}").match(after)
-    return not article
+        return bool(not word and cue.search(before))
+    return not (match["letter"] in "AI" and word and not match["close"]) or bool(pattern(r"\s{1,2}{verb}").match(after))
 
 
 _NOUN = r"(?:\s(?:sentence|option|one|statement|choice|continuation|answer))"
