@@ -40,16 +40,10 @@ class Evidence(NamedTuple):
 def parse_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
     options, body = as_options(options), plain(reply)
-    if (marked := _from_mark(body, options)) is not None:
-        return marked
-    body = first_item(body, lambda line: _answers(line, options))
-    return _decided(body, options)
-
-
-def _answers(line: str, options: Options) -> bool:
-    """Whether a line is an answer by itself."""
-    said = list(_evidence(line, options))
-    return len(said) == 1 and said[0].option is not None and said[0].kind != "mention"
+    if marks := _MARKED.findall(body)[-9:]:
+        said = (_decided(mark.strip(), options) for mark in reversed(marks))
+        return next((each for each in said if each != UNPARSEABLE), UNPARSEABLE)
+    return _decided(first_item(body, lambda line: parse_opening(line, options) in range(len(options))), options)
 
 
 #: Between two options that are one answer.
@@ -65,25 +59,20 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     mentions = _apart(body, options)
     said = corrects = False
     for start, sentence in sentences(body):
-        end = start + len(sentence)
-        here = [
-            m._replace(start=m.start - start, end=min(m.end, end) - start) for m in mentions if start <= m.start < end
-        ]
+        places = range(start, start + len(sentence))
+        here = [m._replace(start=m.start - start, end=m.end - start) for m in mentions if m.start in places]
         before = sentence[: here[0].start] if here else sentence
         corrects = (again := bool(said and pattern("{correct}").search(before))) or corrects
         lettered = any(mention.lettered for mention in here)
         alive = _standing(sentence, [each for each in here if each.lettered or not lettered], options.letters)
-        if not alive:
-            continue
-        option, kind = _foremost(sentence, alive)
-        no = pattern("{declines}").search(sentence) if kind == "announced" else None
-        if no and not pattern("{contrast}|{conclude}").search(sentence, no.end()):
-            kind = "mention"
-        if kind == "mention" and again:
-            kind = "announced"
-        concludes = MARK in before or bool(pattern("{conclude}").search(before))
-        yield Evidence(option, kind, concludes, corrects, lettered)
-        said = True
+        if alive:
+            option, kind = _foremost(sentence, alive)
+            no = pattern("{declines}").search(sentence) if kind == "announced" else None
+            if no and not pattern("{contrast}|{conclude}").search(sentence, no.end()):
+                kind = "mention"
+            kind = "announced" if kind == "mention" and again else kind
+            yield Evidence(option, kind, bool(pattern("{conclude}").search(before)), corrects, lettered)
+            said = True
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
@@ -138,21 +127,22 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
     """The option that a sentence puts first (None: several, -1: a contradiction), and how."""
     best, last = min((kind for _, kind in alive), key=_SUREST.index), alive[-1][0]
-    named = {mention.option for mention, _ in alive}
+    chosen = [mention.option for mention, kind in alive if kind == best]
+    named, between = (
+        {mention.option for mention, _ in alive},
+        sentence[alive[max(0, len(alive) - 2)][0].end : last.start],
+    )
     if -1 in named or len(named) == 1:
         return min(named), best
     between = sentence[alive[-2][0].end : last.start]
-    even = pattern("{even}")
-    if pattern("{correct}").search(between) and not even.search(between):
+    if pattern("{correct}").search(between) and not pattern("{even}").search(between):
         return last.option, "announced"
     joined = any(
         a.option != b.option and best in (first, second) and _JOINED.fullmatch(sentence[a.end : b.start])
         for (a, first), (b, second) in itertools.pairwise(alive)
     )
-    chosen = [mention.option for mention, kind in alive if kind == best]
-    if best != "better" and (joined or even.search(sentence)):
-        return None, best
-    return chosen[0] if best == "head" or len(set(chosen)) == 1 else None, best
+    even = best != "better" and (joined or pattern("{even}").search(sentence))
+    return None if even or (best != "head" and len(set(chosen)) > 1) else chosen[0], best
 
 
 def _decided(body: str, options: Options) -> Answer:
@@ -170,7 +160,8 @@ def _decided(body: str, options: Options) -> Answer:
         if last.option is not None and ends:
             return last.option
         return AMBIGUOUS
-    if _declines(body, options):
+    unknown = pattern("(?<!我)(?<!i )(?<!we ){unknown}|(?:can't|cannot) (?:tell|determine)")
+    if declines(unknown.sub("", body) if len(options) > 2 else body):  # of three, one may be "cannot be determined"
         return REFUSED
     named = {each.option for each in _lettered(said)}
     if finished(body) and len(named) == 1 and (only := named.pop()) is not None:
@@ -181,19 +172,6 @@ def _decided(body: str, options: Options) -> Answer:
 def _lettered(said: list[Evidence]) -> list[Evidence]:
     """What is said of letters, if any is given by its letter, else all: options' words are often the passage's."""
     return [each for each in said if each.lettered and each.option is not None] or said
-
-
-def _declines(body: str, options: Options) -> bool:
-    """Whether ``body`` declines; of three options "cannot be determined" may be one, and is no refusal by itself."""
-    if len(options) > 2:
-        body = pattern("(?<!我)(?<!i )(?<!we ){unknown}|(?:can't|cannot) (?:tell|determine)").sub("", body)
-    return declines(body)
-
-
-def _from_mark(body: str, options: Options) -> Answer | None:
-    """What the last explicit mark says that says anything: it decides against all prose."""
-    said = [_decided(mark.strip(), options) for mark in reversed(_MARKED.findall(body)[-9:])]
-    return next((each for each in said if each != UNPARSEABLE), UNPARSEABLE) if said else None
 
 
 _LETTERED = re.compile(
