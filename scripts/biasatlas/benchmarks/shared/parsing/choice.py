@@ -120,7 +120,7 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
     if leads and (unknown or sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
     cue = "{cue}" if letters else "{cue}|{topic}"
-    announced = pattern(rf"(?s:.*)(?:{cue})(?:(?!{{clause}})[^\n]){{0,40}}").fullmatch(before)
+    announced = pattern(rf"(?s:.*)(?:{cue})[^\n,;]{{0,40}}").fullmatch(before)
     return "announced" if announced and not pattern(r"{supposed}[^,]{0,40}$").search(before) else "mention"
 
 

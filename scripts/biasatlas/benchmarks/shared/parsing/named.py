@@ -79,11 +79,9 @@ def _behind_leads(text: str, answer: Callable[[str], Answer | None]) -> Answer |
         return None
     if rest.startswith(_REFUSALS):
         return REFUSED
-    return (
-        None
-        if _begins(rest, _LEADS + _REFUSALS)
-        else next((each for each in found if each != UNPARSEABLE), UNPARSEABLE)
-    )
+    if _begins(rest, _LEADS + _REFUSALS):
+        return None
+    return next((each for each in found if each != UNPARSEABLE), UNPARSEABLE)
 
 
 #: Between two options: signs, and words that join them.

@@ -31,7 +31,6 @@ _TURN_BEGINS = re.compile(r"\A\s{0,99}(?:<s>|<\|(?:begin_of_solution|begin_of_te
 _QUOTES = str.maketrans("’‘“”「」『』﹁﹂", "''" + 8 * '"')
 _TAG = r"answer|final|final_answer|output|score|rating|grade|result|label|choice|verdict|judge?ment|eoa"
 _MARKUP = (
-    (re.compile(r"~~[^~\n]{0,200}~~"), ""),
     (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s?\{([^{}\n]{0,200})\}"), r"\1"),
     (re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}"), "\n※answer: \\1\n"),
     (re.compile(r"\\[()\[\] ,;:!]|\$"), " "),
@@ -43,11 +42,9 @@ _MARKUP = (
     (re.compile(r"^[ \t]{0,9}(?:#{1,6}(?!\d)|>)[ \t]{0,3}", re.M), ""),
 )
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
-_HAN = re.compile(r"[\u3400-\u9fff]")
+HAN = re.compile(r"[\u3400-\u9fff]")
 #: The outermost braces, of three levels; the last may not be closed.
 _OBJECT = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\}?)*+\}?)*+\}?")
-#: Characters of an object that is repaired; what is longer is only read where it is whole.
-_REPAIRED = 2_000
 
 
 def answer_part(text: str) -> str:
@@ -95,7 +92,7 @@ def _converter() -> OpenCC:
 
 def simplified(text: str) -> str:
     """``text`` in Simplified characters."""
-    return _converter().convert(text) if _HAN.search(text) else text
+    return _converter().convert(text) if HAN.search(text) else text
 
 
 def _tables_as_lines(text: str) -> str:
@@ -112,11 +109,11 @@ def _tables_as_lines(text: str) -> str:
 
 
 def _object_as_lines(match: re.Match[str]) -> str:
-    """A JSON object as lines "key: value", repaired where it is broken or cut off; other braces as they are."""
+    """A JSON object as lines "key: value", repaired where it is short and broken; other braces as they are."""
     try:
         value = json.loads(match[0])
     except (ValueError, RecursionError):
-        value = json_repair.loads(match[0][:_REPAIRED]) if len(re.findall(r"[{[]", match[0])) <= 50 else None
+        value = json_repair.loads(match[0][:2000]) if len(re.findall(r"[{[]", match[0])) <= 50 else None
     return "\n".join(["", *_lines(value), ""]) if isinstance(value, dict) else match[0]
 
 
@@ -173,7 +170,6 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
     for at, line in enumerate(lines[1:60], 1):
         if listed and numbered.match(line):
             continue
-        listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
         if _OTHER.match(line) and not _REASON.match(line):
             return "\n".join(lines[:at])
     return body

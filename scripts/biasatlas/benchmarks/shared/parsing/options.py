@@ -11,11 +11,10 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from biasatlas.benchmarks.shared.parsing import pattern, words
-from biasatlas.benchmarks.shared.parsing.normalise import simplified
+from biasatlas.benchmarks.shared.parsing.normalise import HAN, simplified
 
 #: A form with a typo: so alike in percent, and so much more than to the second.
 _ALIKE, _AHEAD = 92, 6
-_HAN = re.compile(r"[\u3400-\u9fff]")
 #: A letter of another script. Without regard to case, which would take time for each of 26,000 Chinese characters.
 _LETTERS = r"(?-i:[^\W\u3400-\u9fff])"
 
@@ -162,7 +161,7 @@ def _pattern(key: str) -> str:
     text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
     for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
         text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
-    return text if _HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
+    return text if HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
 
 
 #: What stands behind an ordinary word that is meant as an option.
@@ -188,10 +187,7 @@ _LETTER = re.compile(
 
 def _is_letter(text: str, match: re.Match[str]) -> bool:
     """Whether a letter that stands alone is an option's, and no article, initial, grade or part of a name."""
-    start, after = match.start("letter"), text[match.end() : match.end() + 40]
-    before = text[max(0, start - 40) : start]
-    if pattern(r"{blocked}\s?$").search(before.rstrip("\"'(")) or pattern("{after}").match(after):
-        return False
+    before, after = text[: match.start("letter")][-40:], text[match.end() : match.end() + 40]
     word = re.match(r"\s{1,2}[a-z'\"]+", after)
     if match["letter"].islower() and not match["close"]:
         cue = pattern(r"(?:{cue}|\b(?:is|be|are|as|with)|[是为选])\s?:?[\s\"'(\[-]{0,4}$")
