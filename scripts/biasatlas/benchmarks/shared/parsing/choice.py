@@ -119,9 +119,7 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
         return "better"
     if leads and (unknown or sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
-    cue = "{cue}" if letters else "{cue}|{topic}"
-    announced = pattern(rf"(?s:.*)(?:{cue})[^\n,;]{{0,40}}").fullmatch(before)
-    return "announced" if announced and not pattern(r"{supposed}[^,]{0,40}$").search(before) else "mention"
+    return "announced" if pattern(r"{cue}[^\n,;]{0,40}$").search(before) else "mention"
 
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:

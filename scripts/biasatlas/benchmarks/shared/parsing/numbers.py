@@ -16,7 +16,7 @@ _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
 _NUMBER = re.compile(
     rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<digits>(?:(?<![\w)%])-)?{_DIGITS})"
     r"(?![a-zA-Z\d]|[.,]\d|\s?[+×*]\s?\d)"
-    r"|(?P<han>十[一二三]?|[零一二三四五六七八九])(?:点(?P<part>[零一二三四五六七八九]))?(?=\s?分(?!之|别|析|明|享|钟))"
+    r"|(?P<han>十[一二三]?|[零一二三四五六七八九])(?=\s?分(?!之|别|析|明|享|钟))"
     rf"|\b(?P<word>{'|'.join(_ENGLISH)})\b(?!-)",
     re.I,
 )
@@ -93,7 +93,7 @@ def _weighed(body: str, found: list[_Stated]) -> Decimal | Silence:
     chosen = [each for each in found if each.rank == best]
     last, final = chosen[-1], found[-1]
     behind, before = body[last.start : final.start], body[chosen[-2].start : last.start] if len(chosen) > 1 else ""
-    if pattern("{correct}").search(behind) and not pattern("{supposed}").search(behind):
+    if pattern("{correct}").search(behind):
         return final.value
     if len({each.value for each in chosen}) > 1 or any(each.several for each in chosen):
         turns = pattern("{contrast}|{correct}|{conclude}").search(before.replace(MARK, ""))
@@ -125,9 +125,7 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
 def _number(match: re.Match[str]) -> Decimal:
     if match["word"]:
         return Decimal(_ENGLISH.index(match["word"].lower()))
-    if match["han"]:
-        return _HAN.index(match["han"]) + Decimal(_HAN.index(match["part"] or "零")) / 10
-    return Decimal(match["digits"].replace(",", "."))
+    return Decimal(_HAN.index(match["han"]) if match["han"] else match["digits"].replace(",", "."))
 
 
 def _rank(text: str, match: re.Match[str]) -> int:

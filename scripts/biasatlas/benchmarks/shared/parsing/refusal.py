@@ -30,7 +30,6 @@ def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
 
 def _declining(sentence: str) -> int | None:
     """Where a sentence has declined, in the words of who writes it; None where it does not."""
-    sentence = pattern("{harmless}").sub(lambda match: "…" * len(match[0]), sentence)
     match = pattern("{declines}").search(sentence)
     own = match and (re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()]))
     return match.end() if match and own else None
