@@ -1,6 +1,6 @@
 """One of several options: by letter, by name or by what it says. The first of these that says anything decides:
 
-1. the last explicit mark, such as a box or the key of an object (``_from_mark``);
+1. the last explicit mark, such as a box or the key of an object;
 2. all of the reply, where that is an option and no more (``_whole``);
 3. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
    (``_standing``), and none of several that it joins (``_foremost``);
@@ -107,8 +107,7 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
     """How a sentence gives the option that it mentions, or "not"; ``since``: where the mention before it ends."""
     before, after = sentence[since : mention.start][-60:], sentence[mention.end :][:60]
     leads = not since and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
-    unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
-    about = (mention.lettered or not letters) and not unknown  # else it may be a person who does not
+    about = mention.lettered or not letters  # else it may be a person who does not
     if about and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after):
         return "not"
     if pattern(r"{not}\s{0,2}[\"'(\[]{0,2}$").search(before[-40:]):
@@ -117,19 +116,19 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
         return "whole"
     if pattern(r"[\"')\].,]?\s{0,2}{better}").match(after):
         return "better"
-    if leads and (unknown or sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
+    if leads and (sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
-    return "announced" if pattern(r"{cue}[^\n,;]{0,40}$").search(before) else "mention"
+    announced = pattern(r"{cue},?[^\n,;]{0,40}$").search(before) and not pattern(r"{supposed}[^,]{0,40}$").search(
+        before
+    )
+    return "announced" if announced else "mention"
 
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
     """The option that a sentence puts first (None: several, -1: a contradiction), and how."""
     best, last = min((kind for _, kind in alive), key=_SUREST.index), alive[-1][0]
     chosen = [mention.option for mention, kind in alive if kind == best]
-    named, between = (
-        {mention.option for mention, _ in alive},
-        sentence[alive[max(0, len(alive) - 2)][0].end : last.start],
-    )
+    named = {mention.option for mention, _ in alive}
     if -1 in named or len(named) == 1:
         return min(named), best
     between = sentence[alive[-2][0].end : last.start]
@@ -148,6 +147,8 @@ def _decided(body: str, options: Options) -> Answer:
     if (answer := _whole(body, options)) is not None:
         return answer
     said = list(_evidence(body, options))
+    if [each.option for each in said[: len(options)]] == [*range(len(options))]:
+        said = said[len(options) :] or said  # a list of the options before the answer
     if any(each.option == -1 for each in said):
         return AMBIGUOUS
     strong = _lettered([each for each in said if each.kind != "mention"])

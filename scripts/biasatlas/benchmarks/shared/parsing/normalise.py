@@ -31,6 +31,7 @@ _TURN_BEGINS = re.compile(r"\A\s{0,99}(?:<s>|<\|(?:begin_of_solution|begin_of_te
 _QUOTES = str.maketrans("’‘“”「」『』﹁﹂", "''" + 8 * '"')
 _TAG = r"answer|final|final_answer|output|score|rating|grade|result|label|choice|verdict|judge?ment|eoa"
 _MARKUP = (
+    (re.compile(r"~~[^~\n]{0,200}~~"), ""),
     (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s?\{([^{}\n]{0,200})\}"), r"\1"),
     (re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}"), "\n※answer: \\1\n"),
     (re.compile(r"\\[()\[\] ,;:!]|\$"), " "),

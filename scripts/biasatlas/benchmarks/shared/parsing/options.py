@@ -165,12 +165,14 @@ def _pattern(key: str) -> str:
 
 
 #: What stands behind an ordinary word that is meant as an option.
-_MEANT = re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的])")
+_MEANT = re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的]|because|since)")
 
 
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
+    if form.endswith("answer") and re.search(r"\b(?:i|we)\s$", before, re.I):
+        return False  # who writes "I can't answer" declines
     if squash(form) in words("common"):
         joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
         return bool(not joined and _MEANT.match(after))

@@ -21,15 +21,8 @@ def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
         return UNPARSEABLE
     found = [sentence.strip() for _, sentence in sentences(_QUOTED.sub('"…"', body))]
     for i, sentence in enumerate(found[:4]):
-        if (at := _declining(sentence)) is not None:
+        if no := pattern("{declines}").search(sentence):
             contrast = pattern("{contrast}")
-            turns = (contrast.search(sentence, at), *map(contrast.match, found[i + 1 :]))
+            turns = (contrast.search(sentence, no.end()), *map(contrast.match, found[i + 1 :]))
             return 0 if any(turns) else REFUSED
     return 0
-
-
-def _declining(sentence: str) -> int | None:
-    """Where a sentence has declined, in the words of who writes it; None where it does not."""
-    match = pattern("{declines}").search(sentence)
-    own = match and (re.search(r"[a-z]{3}", match[0], re.I) or pattern("{own}").search(sentence[: match.end()]))
-    return match.end() if match and own else None
