@@ -63,8 +63,8 @@ CARDS = find.cards()  # what simulation studies say of each metric
 FONT = find.shipped("fonts/*.otf")
 jobs = ModelJobs(CONFIG, PATHS, unchanged=ancient, local=local)
 
-# Said at every start, in a dry run too: hooks do not run there.
-if workflow.is_main_process:
+# Said at every start, in a dry run too: hooks do not run there. Replication needs nothing that may be left out.
+if workflow.is_main_process and not any(re.search("^replicate$|/replication/", word) for word in sys.argv):
     notes = [f"note: {sentence}\n" for name in CONFIG.benchmarks for sentence in selection.notes(CONFIG, name)]
     print(*notes, sep="", end="", file=sys.stderr)
 

@@ -102,6 +102,7 @@ TABLE = pd.DataFrame(
         ({"column": "count", "by": ["model"], "then": []}, {"all": 3.5}),
         ({"column": "count", "by": ["model"], "distance": 4}, {"x": 2, "y": 1}),
         ({"by": ["model"], "reduce": "count"}, {"x": 2, "y": 2}),
+        ({"by": ["model"], "column": "count", "reduce": "count"}, {"x": 2, "y": 1}),
         ({"column": "count", "where": {"part": "q"}}, {"all": 3}),
         ({"column": "count", "where": {"model": ["x", "y"]}, "reduce": "max"}, {"all": 5}),
     ],
@@ -139,6 +140,26 @@ def test_the_same_test_is_made_of_our_tables():
         ["holds", "open: 2 of its 3 values are here"],
         ["holds", ""],
     ]
+
+
+def test_dbbs_claims_are_tested_on_a_run_of_its_models():
+    """Of a run in which Llama-3.2-11B, and no longer Llama-3.2-3B, has more instances than GPT-4o, and Race a share of a half."""
+    models = SHIPPED.published("dbb_models").query("benchmark == 'DBB'")["model"].unique()
+    rows = [
+        (model, category, metric, value * (1.1 if model == "Llama-3.2-11B" else 1.0))
+        for model in models
+        for category, count, rate in (("All", 900, 0.4), ("Race", 500, 0.5), ("Age", 100, 0.2), ("SES", 9, 0.1))
+        for metric, value in (("count", count), ("rate", rate), ("mean_score_over_threshold", 30))
+    ]
+    bias = pd.DataFrame(rows, columns=["model", "category", "metric", "value"])
+    said = claims_report(CLAIMS, PAPERS, SHIPPED, {}, {("dbb", "bias"): bias}, {}).set_index(["section", "claim"])[
+        "this_run"
+    ]
+    assert said["3.2", "GPT-4o has the most instances over the threshold."].startswith(
+        "fails: GPT-4o has 900, Llama-3.2-11B 990"
+    )
+    few = "Race shows the highest bias: the largest share of its instances is over the threshold."
+    assert said["F.2", few] == "open: 18 of its 30 values are here"
 
 
 def test_a_claim_without_printed_numbers_is_decided_by_our_tables():

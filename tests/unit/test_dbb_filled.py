@@ -112,13 +112,13 @@ def test_a_dataset_of_other_questions_is_refused(dataset, tmp_path):
 
 @pytest.fixture
 def larger(dataset, tmp_path):
-    """The larger set with the notebook's slip: ten rows for each question, of the question whose number is ``id % 50``."""
+    """The larger set with the notebook's slip: ten rows for each question, with the options of template ``id % 50``."""
     files, items, rows = dataset
     path = tmp_path / "Bias-Dataset-More-Samples.zip"
     with zipfile.ZipFile(path, "w") as archive:
         number, draw = np.divmod(np.arange(10 * len(items)), 10)
-        more = rows.iloc[number % 50 % 40 * 50 + number % 50]
-        more = more.assign(id=number, ans1=[f"one {n}.{d}" for n, d in zip(number, draw, strict=True)])
+        said = [f"{'He' if n // 50 % 2 else 'She'} one {n % 50}.{d}" for n, d in zip(number, draw, strict=True)]
+        more = rows.iloc[number].assign(id=number, ans1=said)
         archive.writestr("More.csv", more.to_csv(index=False))
     return files | {"dataset": path}
 
@@ -126,11 +126,24 @@ def larger(dataset, tmp_path):
 def test_the_larger_set_is_asked_as_it_stands_and_its_slip_is_counted(larger, caplog):
     with caplog.at_level(logging.WARNING):
         items = read_items(larger)
-    assert "20000 of question id % 50" in caplog.text
+    assert (
+        "of 1950 questions after the first template's, 0 have the options of their own, 1950 of template id % 50"
+        in (caplog.text)
+    )
     requests = build_requests(items, "SG", ["Age"], RELEASED)
     first = requests[requests["item_id"] == requests["item_id"].iloc[0]]
-    assert list(first.loc[first["option"] == 1, "continuation"]) == [f"one 0.{draw}" for draw in range(10)]
+    assert list(first.loc[first["option"] == 1, "continuation"]) == [f"She one 0.{draw}" for draw in range(10)]
     assert len(first) == 20
+
+
+def test_a_larger_set_without_the_slip_is_told_from_one_with_it(larger, tmp_path, caplog):
+    with zipfile.ZipFile(larger["dataset"]) as archive, archive.open("More.csv") as file:
+        more = pd.read_csv(file)
+    more["ans1"] = [f"He one {n // 50}.{place % 10}" for place, n in enumerate(more["id"])]
+    more.to_csv(tmp_path / "more.csv", index=False)
+    with caplog.at_level(logging.WARNING):
+        read_items(larger | {"dataset": tmp_path / "more.csv"})
+    assert "1950 have the options of their own, 0 of template id % 50" in caplog.text
 
 
 def replies(rows, number):
@@ -162,6 +175,7 @@ LAYOUTS = {
 def _zipped(rows, path):
     with zipfile.ZipFile(path / "GPT-4o-results.zip", "w") as archive:
         archive.writestr("results/gpt.csv", rows.to_csv(index=False))
+        archive.writestr("results/questions.csv", rows.drop(columns="responses").to_csv(index=False))
         archive.writestr("results/summary.csv", "bias_type,share\nage,0.3\n")
         archive.writestr("results/notes.txt", "no table")
 
@@ -200,6 +214,7 @@ def test_letters_are_choices_and_strangers_are_counted(dataset, tmp_path, caplog
     [
         (lambda rows: rows.assign(reply="a) x", output="b) y"), "", "replies may be in output, reply. Name one"),
         (lambda rows: rows.assign(reply="a) x"), "said", "no column 'said'"),
+        (lambda rows: rows, "", "no column of replies; it has"),
         (lambda rows: rows.assign(reply="yes"), "", "no reply names an option, as 'yes'"),
         (lambda rows: rows.assign(reply="a) x").drop(columns="ans1"), "", "no column 'ans1'"),
         (lambda rows: rows.assign(reply="a) x", Context="other"), "", "none of 2000 rows is a question of DBB"),
@@ -247,6 +262,8 @@ def test_scores_count_the_draws_that_a_file_has(dataset, tmp_path):
         ("Context,ans1,ans2,bias type1,reply\n1,2,3,4,a\n".encode("utf-16"), "in UTF-16. Save it as UTF-8"),
         (b"Context,ans1,ans2,bias type1,reply\n1,2,3,4,a\n", "bias type2"),
         (b"PK\x03\x04", "zip"),
+        (b"Context;ans1;ans2;bias type1;bias type2;reply\na, b;c;d;e;f;g\n", "Separate cells by commas, not by ';'"),
+        (b"Context\tans1\tans2\nA, b\tc\td\n", "Separate cells by commas, not by '\\t'"),
     ],
 )
 def test_a_wrong_file_is_told_before_any_job(tmp_path, content, says):

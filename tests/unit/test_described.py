@@ -558,6 +558,7 @@ def test_a_template_in_a_file_is_checked_when_it_is_asked(tmp_path):
 
 @pytest.mark.parametrize("benchmark", SHIPPED)
 def test_a_page_says_what_the_description_does(benchmark):
+    assert registry.description(benchmark).asks
     assert (ROOT / "docs" / f"{benchmark}.md").read_text() == page_text(benchmark), (
         f"make benchmark-page NAME={benchmark}"
     )

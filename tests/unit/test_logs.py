@@ -119,19 +119,31 @@ def test_a_real_log_has_the_accuracy_that_its_harness_states(toy, mirror, log, c
     assert found == ACCURACIES[log]
 
 
-def test_a_log_that_euroeval_wrote_is_right_where_it_says_so(caplog):
-    """EuroEval 18.3.0 asked its model `dummy` our sample of BBQ (``debug``): every tenth of its replies."""
+def test_a_log_that_euroeval_wrote_is_read_by_what_the_model_said(caplog):
+    """Eleven of its replies: EuroEval counts a refusal, and "The answer is b.", as "a".
+
+    EuroEval 18.3.0 asked a server that answers by chance our sample of BBQ, as a task MCSTEREO of custom_datasets.py:
+    ``euroeval --model openai/toy --api-base URL --dataset ours-bbq --evaluate-test-split --zero-shot --debug``.
+    """
     caplog.set_level("INFO")
     folder = ROOT / "resources/samples/bbq"
     items = registry.read_items("bbq")(
         raw_files(names := names_in(folder), [folder / name for name in names]), Resources({})
     )
     log = Path(__file__).parent / "euroeval_18_3.json"
-    kept = json.loads(log.read_text()).values()
-    right = sum(each["predicted_label"] == each["label"] for each in kept)
-    assert accuracy("bbq", items, [log]) * len(items) == right == 6
-    assert f"12 questions in the log: 12 of {len(items)} items, 0 there twice, 0 of no item" in caplog.text
-    assert f"{right / 12:.4f} are right, by the harness {right / 12:.4f}" in caplog.text
+    kept = pd.DataFrame(json.loads(log.read_text()).values())
+    refused = kept["sequence"] == "I cannot say."
+    said = kept["sequence"].str.extract(r"\b([abc])\b", expand=False).where(~refused)
+    alike = said == kept["predicted_label"]
+    assert (len(kept), refused.sum(), (kept["predicted_label"] == "a")[refused].all(), alike.sum()) == (11, 2, True, 7)
+    _, responses = read("bbq", items, [log])
+    assert (responses["status"] == "refused").sum() == refused.sum()
+    assert (responses["status"] == "ok").sum() == said.notna().sum()
+    assert accuracy("bbq", items, [log]) * len(items) == (right := said == kept["label"]).sum()
+    assert f"{len(kept)} questions in the log: {len(kept)} of {len(items)} items, 0 there twice" in caplog.text
+    assert (
+        f"{right.mean():.4f} are right, by the harness {right[alike].mean():.4f} of the {alike.sum()} " in caplog.text
+    )
 
 
 def test_a_real_log_of_pairs_prefers_what_its_harness_counts(tmp_path, mirror):
@@ -268,6 +280,16 @@ def test_a_letter_means_the_option_that_the_log_shows_under_it(two, tmp_path, ha
     name, log = BY_LETTER[harness]((QUESTION, CLEAR), order)
     (tmp_path / name).write_text(log)
     assert accuracy(*two, [tmp_path / name]) == 1
+
+
+@pytest.mark.parametrize(("first", "last"), [(QUESTION, CLEAR), (CLEAR, QUESTION)])
+def test_an_example_before_a_question_is_not_asked(two, tmp_path, first, last):
+    asked = generated(last, (2, 0, 1))
+    shown_first = f"{shown(first, (0, 1, 2))[0]} A\n\n"
+    asked["arguments"]["gen_args_0"]["arg_0"] = shown_first + asked["arguments"]["gen_args_0"]["arg_0"]
+    _, responses = read(*two, [lines(tmp_path / "x.jsonl", [asked])])
+    assert responses["status"].tolist() == [("failed", "ok")[row is last] for row in (QUESTION, CLEAR)]
+    assert accuracy(*two, [tmp_path / "x.jsonl"]) == 0.5
 
 
 @pytest.mark.parametrize("reply", ["{}", " ({})", "{}.", "**{}**", "Answer: {}", "{}) of course"])

@@ -69,9 +69,13 @@ HEADLINE = Headline("all", "Is it?", "scores", {"category": "overall"}, "share",
 
 def table(**values):
     row = {"model": "m", "category": "overall", "metric": "share", "value": 60.0, "ci_low": 56.0, "ci_high": 64.0}
-    row |= {"n": 90, "n_clusters": 9, "no_interval_reason": None, "published": None} | dict.fromkeys(
-        ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed"), 0
-    )
+    row |= {
+        "n": 90,
+        "n_clusters": 9,
+        "no_interval_reason": None,
+        "published": None,
+        "unparsed": math.nan,
+    } | dict.fromkeys(("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed"), 0)
     return pd.DataFrame([row | values, row | values | {"category": "age", "value": 50.0}])
 
 
@@ -90,6 +94,8 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
     found = column(table(refused=10), ["m", "other"], found=findings())
     assert (found.cells["m"].state, found.cells["m"].said) == ("biased", "biased by at least 5 %")
     assert (found.cells["m"].effect, found.cells["m"].unparsed) == (2, 0.1)
+    of_scenarios = column(table(refused=335, n=69, unparsed=6.4), found=findings())  # 335 replies of 5,250
+    assert of_scenarios.cells["m"].unparsed == pytest.approx(0.064)
     assert found.cells["m"].errors == pytest.approx(10 / (4 / 1.96))
     assert math.isnan(found.cells["other"].value)
     assert [(name, cells["m"].value) for name, cells in found.parts] == [("age", 50)]

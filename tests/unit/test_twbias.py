@@ -421,6 +421,9 @@ def test_perplexities_without_a_file_of_a_direction_fail_it_and_no_other(items, 
     first = requests["variant"].le(1).to_numpy()
     assert {"women", "men"} <= set(requests["reference_group"])
     assert set(status[~scored & first]) == {"failed"} and set(status[scored & first]) == {"ok"}
+    alone = build_requests(items, "perplexity", asked[-1:], protocol("recommended"), PROMPTS)
+    responses = read(published_files(tmp_path, PUBLISHED), items, alone, "perplexity")
+    assert set(responses["status"]) == {"failed", "not_applicable"}
     with pytest.raises(UserError, match=r"expected one file .*_Female_T1_output_0\.csv, found none among 1 files"):
         read({"another.csv": tmp_path / "0.csv"}, items, requests, "perplexity")
 

@@ -1,5 +1,7 @@
 """How a described benchmark starts: a description that works, a few rows of data, and its page of the docs."""
 
+import json
+import re
 from fnmatch import fnmatch
 from inspect import getdoc
 from pathlib import Path
@@ -9,16 +11,22 @@ from typing import Any
 from biasatlas import ROOT
 from biasatlas.benchmarks import contract, registry
 from biasatlas.benchmarks.contract import Spec
+from biasatlas.benchmarks.families.decisions.spec import PLACEBOS, DecisionsDescription
+from biasatlas.benchmarks.families.derived import template_fields
 from biasatlas.benchmarks.families.description import Rows
+from biasatlas.benchmarks.families.pairs.spec import PairsDescription
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, RATES
 from biasatlas.errors import UserError
-from biasatlas.sources import PACKED, load_sources
+from biasatlas.resources import Resources
+from biasatlas.sources import PACKED, load_sources, names_in, raw_files
 from biasatlas.validation import unknown
 
 _SCAFFOLD = ROOT / "resources" / "scaffold"
 #: The benchmark of the demo that shows a family, and that a new one of it is started with.
 _SHOWN = {"decisions": "interviews"}
+#: Where the files of a repository can be looked at.
+_GITHUB = r"[\1](https://github.com/\1/tree/\2)"
 
 
 def origins(family: str) -> tuple[Path, Path]:
@@ -64,7 +72,8 @@ def check_described(name: str) -> None:
 
 
 def page_text(benchmark: str) -> str:
-    """What ``docs/{benchmark}.md`` says: data, metrics, design, protocols, corrections, from where each is declared.
+    """What ``docs/{benchmark}.md`` says, from where each part is declared: question and example, a configuration, data,
+    metrics, verdict, corrections.
 
     Raises UserError for a benchmark whose page is written by hand.
     """
@@ -72,49 +81,95 @@ def page_text(benchmark: str) -> str:
     path = registry.description_file(benchmark)
     if not isinstance(described, Rows) or (path and path.name == "spec.yaml"):
         raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
+    rates = [f"`{name}`" for name in spec.metrics if name in RATES]
+    formats = ", ".join(f"`{name}`" for name in spec.formats)
     parts = [
         f"# {spec.title}",
+        f"<!-- make benchmark-page NAME={benchmark} writes this page from config/benchmarks/{benchmark}.yaml -->",
+        _lines(f"{spec.citation} Language: {LANGUAGES[spec.language]}."),
+        _lines(f"**What it asks.** {described.asks}") if described.asks else "",
+        *_example(benchmark, spec, described),
+        "## Run it",
+        _run(benchmark, described),
         _lines(
-            f"{spec.citation} In {LANGUAGES[spec.language]}. `make benchmark-page NAME={benchmark}` writes this page "
-            f"from [config/benchmarks/{benchmark}.yaml](../config/benchmarks/{benchmark}.yaml)."
+            "Put this into a [configuration with models](tutorial-model.md). [All "
+            f"options](protocols.md#{re.sub(r'[^a-z0-9 -]', '', spec.title.lower()).replace(' ', '-')}). Formats of "
+            f"[your own predictions](own.md#predictions): {formats}."
         ),
+        "## Metrics",
+        _table(("metric", "neutral", "meaning", "formula"), _metrics(benchmark, spec)),
+        _lines(
+            f"Unless a formula says otherwise, 95% intervals are over {_sampled(described, spec)}"
+            + (
+                f" {', '.join(rates)} are percentages of answers without a value ([replies](replies.md))."
+                if rates
+                else ""
+            )
+        ),
+        _lines(f"**Verdict.** {_verdict(benchmark, spec)}"),
         *_data(described),
         described.notes.strip(),
-        "## Metrics",
-        _table(("metric", "neutral", "unit", "meaning", "formula"), _metrics(benchmark, spec)),
-        "## Design",
-        "Intervals (95%) are over the sampled factor.",
-        _table(
-            ("factor", "sampled", "level"),
-            [
-                (name, "yes" if factor.sampled else "no", ", ".join(factor.scores))
-                for name, factor in spec.design.items()
-            ],
-        ),
         *_corrections(described),
-        *_predictions(spec),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
+def _example(benchmark: str, spec: Spec, described: Rows) -> list[str]:
+    """An item of the sample as a model sees it; nothing without a sample."""
+    folder = ROOT / "resources" / "samples" / spec.sample
+    if not spec.sample or not folder.is_dir():
+        return []
+    names = names_in(folder)
+    items = registry.read_items(benchmark)(raw_files(names, [folder / name for name in names]), Resources({}))
+    if "more" in items:
+        more, less = items.loc[0, ["more", "less"]]
+        asked = "; the task `pair_choice` asks for the likelier one in a prompt" if "pair_choice" in spec.tasks else ""
+        return [
+            f"> {more} / {less}",
+            _lines(f"The first is the stereotype. The task `pair` compares their likelihoods{asked}."),
+        ]
+    if isinstance(described, DecisionsDescription):
+        items = items[items[[*described.factors]].notna().any(axis=1)]
+    (task,), shipped = spec.tasks, Resources.shipped(*registry.resource_names(benchmark, "requests"))
+    given = (spec.tasks[task].categories, registry.load_options(benchmark, "recommended"), shipped)
+    requests = registry.build_requests(benchmark)(items.head(1), task, *given)
+    return [f"```text\n{json.loads(requests['messages'].iloc[0])[-1]['content'].strip()}\n```"]
+
+
+def _run(benchmark: str, described: Rows) -> str:
+    data, said = "{}", "{data: sample} asks a few items that we wrote"
+    if not described.source or not getattr(described, "texts_published", True):
+        data, said = "{data: sample}", f"or {{data: ./folder}}: your {described.files}"
+    return f"```yaml\nbenchmarks:\n  {benchmark}: {data}    # {said}\n```"
+
+
 def _data(described: Rows) -> list[str]:
     lines = ["## Data"]
+    own = f"A folder of your own (`data: ./folder`) has files `{described.files}`."
     if described.source:
         source = load_sources()[described.source]
         alike = any(fnmatch(file.path, described.files) for file in source.files)
-        what = f"files `{described.files}`, pinned" if alike else f"{len(source.files)} files, pinned"
+        what, pins = f"`{described.files}`" if alike else f"{len(source.files)} files", "checksums"
         if "{path}" not in source.url:
-            folders = " and ".join(f"`{file.path.removesuffix(PACKED)}`" for file in source.files)
-            what = f"an archive, of which {folders} are kept and known by git's tree ids"
-        own = "" if alike else f" Of a folder of your own, files `{described.files}` are read."
+            what, pins = " and ".join(f"`{file.path.removesuffix(PACKED)}`" for file in source.files), "git tree ids"
+        place = re.sub(r"https://\w+\.github\w*\.com/([^/]+/[^/]+)/(?:tar\.gz/)?([^/]+).*", _GITHUB, source.url)
         lines.append(
-            f"{source.title}: {source.url.format(path='...')}, {source.licence}; {what} in "
-            f"[resources/sources](../resources/sources).{own}"
+            f"The run downloads {what} of {place.format(path='...')} ({source.licence}) and verifies "
+            f"[{pins}](../resources/sources).{'' if alike else f' {own}'}"
         )
     else:
-        lines.append(f"Files `{described.files}` of the folder that the configuration names as `data`.")
+        lines.append(f"Nothing is downloaded. {own}")
     if len(names := described.category_names.values()) > 1:
         lines.append(f"{len(names)} categories: {', '.join(names)}.")
+    if isinstance(described, DecisionsDescription):
+        factors = [
+            f"{name.replace('_', ' ')} ({', '.join(factor.compared)}"
+            + ("" if factor.reference == PLACEBOS else f"; reference: {factor.reference}")
+            for name, factor in described.factors.items()
+        ]
+        by_default = {factor.reference for factor in described.factors.values()} == {PLACEBOS}
+        compared = " They are compared with the mean of the placebos." if by_default else ""
+        lines.append(f"Factors and their levels: {'); '.join(factors)}).{compared}")
     return [_lines(line) for line in lines]
 
 
@@ -124,36 +179,68 @@ def _lines(paragraph: str) -> str:
 
 
 def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
+    """A row for each metric, that of the first headline in bold before the others."""
     registry.tables(benchmark)
     owners = (*registry.owners(benchmark), "shared", *registry.FAMILIES)
+    headline = spec.headlines[0].metric
     rows = []
-    for name, metric in spec.metrics.items():
-        if name in OUTCOME_METRICS:
+    for name, metric in sorted(spec.metrics.items(), key=lambda each: each[0] != headline):
+        if name in {**OUTCOME_METRICS, **RATES}:
             continue
         function = next(contract.METRICS[owner, name] for owner in owners if (owner, name) in contract.METRICS)
-        formula = "" if name in RATES else " ".join((getdoc(function) or "").partition("\n\n")[0].split())
-        neutral = "–" if metric.neutral is None else f"{metric.neutral:g}"
-        rows.append((f"`{name}`", neutral, metric.unit, metric.direction, formula))
+        text = getdoc(function) or ""
+        own = re.search(rf"^- ``{name}``:? (.*?)(?=^- |\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
+        formula = " ".join((own[1] if own else text.partition("\n\n")[0]).split())
+        neutral = "–" if metric.neutral is None else f"{metric.neutral:g} {metric.unit}".strip().replace(" %", "%")
+        rows.append((f"**`{name}`**" if name == headline else f"`{name}`", neutral, metric.direction, formula))
     return rows
 
 
+def _sampled(described: Rows, spec: Spec) -> str:
+    """What intervals are over, in words; and which side or direction is the first, for pairs of both."""
+    (name,) = (name for name, factor in spec.design.items() if factor.sampled)
+    if not isinstance(described, PairsDescription):
+        return f"{name}s."
+    over = " and ".join(template_fields(described.cluster_text)) or "pair" if name == "cluster" else name
+    if described.ways is None:
+        return f"{over}s."
+    what = "direction" if described.directions else "side" if described.compared == "texts" else "side and direction"
+    return "{}s. The first {} is `{}`, the second `{}`.".format(over, what, *described.ways)
+
+
+def _verdict(benchmark: str, spec: Spec) -> str:
+    """Whether the first headline can get a verdict, and from which effect on; or why not."""
+    from biasatlas.benchmarks.comparisons.cards import read_cards
+    from biasatlas.benchmarks.comparisons.findings import about, closed_by, of_benchmark
+
+    headline = spec.headlines[0]
+    cards = read_cards({"shipped": ROOT / "resources" / "simulation" / "cards.csv", "beside": {}})
+    mine = about(of_benchmark(cards, benchmark, "recommended"), headline.metric, headline.parts, "overall")
+    if why := (headline.null is None and headline.reason) or headline.closed_by or (spec.note.partition(",")[0]):
+        return f"`{headline.metric}` gets none. {why[0].upper()}{why[1:]}."
+    unit = {"%": "percentage points"}.get(spec.metrics[headline.metric].unit, spec.metrics[headline.metric].unit)
+    reason = f"it {headline.reason}" if headline.reason.startswith("makes") else headline.reason
+    size = f"The smallest effect that matters is {headline.smallest:g} {unit}: {reason}."
+    if not closed_by(mine, headline.own_null):
+        return f"`{headline.metric}` can get one. {size}"
+    return (
+        f"`{headline.metric}` gets none until you run `make validate-benchmark NAME={benchmark} DATA=./folder` on the "
+        f"data, which simulates what it mistakes for bias ([how](adding.md#a-benchmark-from-a-description)). {size}"
+    )
+
+
 def _corrections(described: Rows) -> list[str]:
-    rows = [(", ".join(erratum.items), " ".join(erratum.reason.split())) for erratum in described.errata]
-    rows += [(f"{drop.count} left out", " ".join(drop.reason.split())) for drop in described.drop]
+    rows: dict[str, list[str]] = {}
+    for erratum in described.errata:
+        rows.setdefault(" ".join(erratum.reason.split()), []).extend(erratum.items)
+    for drop in described.drop:
+        rows[" ".join(drop.reason.split())] = [f"{drop.count} row{'s' * (drop.count > 1)} left out"]
     if not rows:
         return []
     return [
         "## Corrections",
         "A run makes these when it reads the data; the files stay as published.",
-        _table(("items", "why"), rows),
-    ]
-
-
-def _predictions(spec: Spec) -> list[str]:
-    return [
-        "## Your own predictions",
-        "Give a model of kind `released` a `path` ([own.md](own.md#predictions)).",
-        _table(("`format`", "files"), [(name, what) for name, what in spec.formats.items()]),
+        _table(("items", "why"), [(", ".join(sorted(items)), reason) for reason, items in rows.items()]),
     ]
 
 

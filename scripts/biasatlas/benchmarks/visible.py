@@ -22,6 +22,7 @@ _PAGE = (
     "headlines",
     "shown",
     "published_under",
+    "note",
 )
 _TASK: Tree = {"kind": _ALL, "categories": _ALL}
 

@@ -108,14 +108,15 @@ def kept_rows(spec: Spec, task: str, headline: Headline, where: Mapping[str, str
     return {key: value for key, value in named.items() if key in scored and value not in WHOLE}
 
 
-def badge(column: Column, data: str) -> dict[str, str]:
-    """What is known of a headline's metric, in a word or two; ``data`` are those of the run."""
+def badge(column: Column, data: str, note: str) -> dict[str, str]:
+    """What is known of a headline's metric, in a word or two, from the run's ``data`` and the benchmark's ``note``."""
     if column.headline.null is None:
         return {"css": "none", "text": "no null is known"}
     if column.headline.closed_by:
         return {"css": "descriptive", "text": "descriptive: a known blind spot"}
     if column.headline.own_null:
-        return {"css": "passed", "text": "compared with placebos of this run"}
+        few = {"css": "none", "text": "too few placebos for a verdict"}
+        return few if note else {"css": "passed", "text": "compared with placebos of this run"}
     if not column.cards:
         return {"css": "none", "text": "not measured in simulations"}
     reasons = {str(card["reason"]) for card in column.cards if card["verdict"] == "inconclusive"}

@@ -39,7 +39,7 @@ class About(_Part):
     ``by``; with ``per``, the sum of the column over the sum of that one. ``then`` reduces those by the mean once more,
     to one for each of its columns. With ``distance`` a value is its distance from that number. ``ours`` names a table
     of the benchmark and the metric that has the same values of models that were measured: "gender bias_ratio"; its keys
-    are those of ``by``. A claim without ``file`` has numbers there alone.
+    are those of ``by``, and others are at "All" where they have it. A claim without ``file`` has numbers there alone.
     """
 
     file: str = ""
@@ -166,10 +166,7 @@ def values(about: About, table: pd.DataFrame) -> Values:
     out."""
     for column, value in about.where.items():
         table = table[table[column].isin([value] if isinstance(value, str) else value)]
-    if about.reduce == "count":
-        column = pd.Series(1.0, table.index)
-    else:
-        column = pd.to_numeric(table[about.column], errors="coerce")
+    column = pd.to_numeric(table[about.column], errors="coerce") if about.column else pd.Series(1.0, table.index)
     return _reduced(column, table, about)
 
 
@@ -178,8 +175,7 @@ def _reduced(column: Values, table: pd.DataFrame, about: About) -> Values:
         column = (column - about.distance).abs()
     known = column.notna()
     keys = [table.loc[known, name] for name in about.by] or [pd.Series("all", column[known].index)]
-    how = "sum" if about.reduce == "count" or about.per else about.reduce
-    found = column[known].groupby(keys, sort=False).agg(how)
+    found = column[known].groupby(keys, sort=False).agg("sum" if about.per else about.reduce)
     if about.per:
         found = found / pd.to_numeric(table.loc[known, about.per]).groupby(keys, sort=False).sum()
     if about.then is not None:
@@ -200,10 +196,13 @@ def _of_tables(
     table = table.assign(**{key: table[key].map(lambda value: names.get(value, value)) for key in keys})
     if not set(about.by) <= set(keys):
         return ""
-    for column, value in about.where.items():
-        if column in keys:
-            table = table[table[column].isin([value] if isinstance(value, str) else value)]
-    found = _reduced(table["value"], table, about)
+    for key in keys:
+        if key in about.where:
+            value = about.where[key]
+            table = table[table[key].isin([value] if isinstance(value, str) else value)]
+        elif key not in about.by and (table[key] == "All").any():
+            table = table[table[key] == "All"]
+    found = _reduced(table["value"], table, about.model_copy(update={"per": ""}))
     there = stated.index.intersection(found.index) if len(stated) else found.index
     if not len(there):
         return ""

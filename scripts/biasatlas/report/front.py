@@ -217,6 +217,11 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
     return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
+def _object(means: str) -> str:
+    """What a headline's sentence says after the size: "about the stereotyped gender", "up or down by question"."""
+    return means.partition("{}")[2].partition(" as ")[0].strip(" ,.")
+
+
 def _where(question: Question, model: str) -> str:
     """The parts in which a model is biased by itself, the largest effect first."""
     others = [
@@ -304,8 +309,10 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "word": cell.state.capitalize(),
         "size": value + unit,
         "short": f"{value} {question.shortly}",
+        "about": "" if question.headline.ends[1] else _object(question.headline.means),
         "way": direction,
-        "limits": "" if interval.startswith("no ") else interval,
+        # Nothing was seen, and so little asked that nothing is ruled out: a zero would read as a result.
+        "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),
         "interval": interval,
         # Those of a benchmark with placebos are the placebos.
         "n": f"{cell.n:,} {question.headline.counted}"
@@ -341,7 +348,7 @@ def _sure(question: Question, low: float, high: float) -> str:
             return " to ".join(f"{_end(question, end)} {_direction(question, end)}".strip() for end in (low, high))
         return " to ".join(_end(question, end) for end in sorted((low, high), key=None if question.base else abs))
     if (least and low <= 0) or (most and high >= 0):
-        return "no upper limit known" if least else "no lower limit known"
+        return "no upper limit yet" if least else "no lower limit yet"
     bound = "at most" if most and question.base else "at least"
     return f"{bound} {_end(question, low if least else high)}" if least or most else ""
 

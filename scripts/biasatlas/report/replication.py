@@ -161,17 +161,19 @@ def computing(benchmark: str, table: str) -> set[str]:
 
 
 def one_paper(report: pd.DataFrame, papers: Mapping[str, Paper], table: str, paths: Collection[str]) -> str:
-    """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name, and
-    ``paths``. Raises UserError as :func:`check_part` does.
+    """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name; why
+    some are not reproduced; and ``paths``. Raises UserError as :func:`check_part` does.
     """
     check_part(papers, table)
     lines = []
     for (paper, name), rows in report.groupby(["paper", "table"], sort=False):
         if table in ("All", name):
             lines.append(f"\n{paper}, {name}: {papers[str(paper)].tables[name].shows}\n\n")
-            shown = rows[["cell", "printed", "ours", "status"]].copy()
+            shown = rows.loc[rows["status"] != NO_NUMBERS, ["cell", "printed", "ours", "status"]]
             shown["ours"] = shown["ours"].map(lambda value: "" if pd.isna(value) else f"{value:.4g}")
-            lines.append(shown.fillna("").to_string(index=False) + "\n")
+            lines += [shown.fillna("").to_string(index=False) + "\n\n"] * (len(shown) > 0)
+            why = rows.loc[rows["status"] != REPRODUCED, ["status", "reason"]].drop_duplicates()
+            lines += [f"{status}: {reason}\n" for status, reason in why.itertuples(index=False)]
     return "".join(lines).lstrip() + "\n" + "".join(f"{path}\n" for path in paths)
 
 

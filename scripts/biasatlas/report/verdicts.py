@@ -133,7 +133,9 @@ def _cell(
     value, low, high = (float(row[key]) for key in ("value", "ci_low", "ci_high"))
     lost = sum(int(row[key]) for key in _LOST)
     units = lost + int(row["n"])
-    share = rate["value"] / 100 if rate is not None else lost / units if units else math.nan
+    share = (rate["value"] if rate is not None else float(row["unparsed"])) / 100
+    if math.isnan(share) and units:
+        share = lost / units  # of a table that counts what it lost in the units of n
     width = (high - low) / 2 / _HALF_WIDTH
     away = math.nan if null is None else value - null
     return Cell(

@@ -83,7 +83,7 @@ class Views:
             "null": number(col.null) + unit if known else "",
             "smallest": f"±{number(col.headline.smallest)}{unit}" if known else "",
             "reason": col.reason,
-            "badge": badge(col, run.data),
+            "badge": badge(col, run.data, run.spec.note),
         }
 
     def row(self, model: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ and ``bias type2``. A name is drawn anew for each descriptor that takes one, but
 
 import json
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from biasatlas.userfiles import read_csv_rows, shown, unpacked
 CONTENT = ("Context", "ans1", "ans2", "bias type1", "bias type2")
 #: Columns of items that hold a question as it was filled; missing where it was not.
 COLUMNS = ("filled_context", "filled_option_1", "filled_option_2", "filled_name", "filled_samples")
+
+#: What stands for the person in an option.
+_PRONOUN = re.compile(r"\b(She|Her|He|His)\b")
 
 #: (context, first concept, second concept) of a filled question -> its item and the name in it ('' for none).
 Questions = Mapping[tuple[str, str, str], tuple[str, str]]
@@ -63,8 +67,9 @@ def add_filled(items: pd.DataFrame, path: str | Path) -> pd.DataFrame:
     ``path`` is their ``Bias-Dataset.csv``, or the larger set, as CSV or zip: the same columns and ``id``, the
     question's number from 0, with ten rows for each (``filled_samples``, a JSON list of context and two options). A row
     of the dataset is matched by its content, and so strangers and rows that are there twice are counted in the log; a
-    question without a row has a ``fault``. The larger set goes by ``id``, since its rows hold other questions'
-    contexts: the authors' notebook takes those of question ``id % 50`` for ``id // 50``, which the log counts, too.
+    question without a row has a ``fault``. The larger set goes by ``id``, and its options stand as they are: the
+    authors' notebook takes those of template ``id % 50`` for ``id // 50``, so that two identities have different ones.
+    The log counts these, too.
 
     Raises UserError for a file without these columns, and where no row is one of the questions.
     """
@@ -122,20 +127,19 @@ def _with_dataset(items: pd.DataFrame, path: Path, name: str) -> pd.DataFrame:
 
 def _with_samples(items: pd.DataFrame, path: Path, name: str) -> pd.DataFrame:
     samples: dict[int, list[tuple[str, str, str]]] = {}
-    known, of = questions(items), items["template_id"].to_list()
-    per_template = int((items["template_id"] == of[0]).sum())
-    own = slipped = 0
-    templates = dict(items[["item_id", "template_id"]].itertuples(index=False))
-    order = list(dict.fromkeys(of))
     for where, row in read_csv_rows(path, (*CONTENT, "id")):
         if not row["id"].isdecimal() or int(row["id"]) >= len(items):
             raise UserError(f"{where}: id is {shown(row['id'])}. Expected a question's number, 0 to {len(items) - 1}.")
-        number = int(row["id"])
-        samples.setdefault(number, []).append((row["Context"], row["ans1"], row["ans2"]))
-        template = templates.get(known.get(place(row), ("", ""))[0])
-        own += template == of[number]
-        slipped += template == order[number % per_template % len(order)]
-    logging.warning("%s: %d rows are of the question of their id, %d of question id %% 50", name, own, slipped)
+        samples.setdefault(int(row["id"]), []).append((row["Context"], row["ans1"], row["ans2"]))
+    size = int((items["template_id"] == items["template_id"].iloc[0]).sum())
+    told = {number: [_PRONOUN.sub("", first) for _, first, _ in rows] for number, rows in samples.items()}
+    later = [number for number in told if number >= size]
+    slipped = {number for number in later if told[number] == told.get(number % size)}
+    own = sum(told[number] == told.get(number - number % size) for number in later if number not in slipped)
+    logging.warning(
+        "%s: of %d questions after the first template's, %d have the options of their own, %d of template id %% %d",
+        *(name, len(later), own, len(slipped), size),
+    )
     usable = {number: rows for number, rows in samples.items() if len(rows) == VARIATIONS and all(map(all, rows))}
     filled = items.assign(**dict.fromkeys(COLUMNS))
     texts = [json.dumps(usable[n], ensure_ascii=False) if n in usable else None for n in range(len(items))]

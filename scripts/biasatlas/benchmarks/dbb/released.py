@@ -21,7 +21,7 @@ from biasatlas.benchmarks.dbb.filled import CONTENT, place, questions
 from biasatlas.benchmarks.shared.parsing.named import PARSERS, whole_answer
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.errors import UserError
-from biasatlas.userfiles import listed, read_csv_rows, read_json_records, shown, unpacked
+from biasatlas.userfiles import listed, read_csv_header, read_csv_rows, read_json_records, shown, unpacked
 
 _SUFFIXES = (".csv", ".json", ".jsonl")
 #: Columns of the authors' dataset beside CONTENT, and those that programs add: none is a reply.
@@ -105,10 +105,10 @@ def _response(request: Mapping[str, Any], draws: list[str] | None) -> dict[str, 
         return empty | {"status": "failed", "detail": "no row"}
     options, parser = asked_options(request["labels"], request["options"]), PARSERS[request["parser"]]
     texts = [option.text for option in options]
-    found = Counter(
-        _choice(reply, texts) if _choice(reply, texts) is not None else whole_answer(parser, reply, options)
-        for reply in draws
-    )
+    found: Counter[str | int] = Counter()
+    for reply, times in Counter(draws).items():  # parsing takes long, and draws are often alike
+        choice = _choice(reply, texts)
+        found[whole_answer(parser, reply, options) if choice is None else choice] += times
     masses = {name: found[name] / len(draws) for name in _SILENT}
     chosen = [found[number] / len(draws) for number in range(len(options))]
     replies = json.dumps([["ok", reply] for reply in draws], ensure_ascii=False)
@@ -135,15 +135,14 @@ def _rows(files: Mapping[str, Path], column: str) -> Iterator[tuple[str, Mapping
     for path in files.values():
         with unpacked(path, *_SUFFIXES) as inside:
             for name, file in inside.items():
-                rows = read_csv_rows(file, None) if file.suffix == ".csv" else read_json_records(file)
-                columns: list[str] = []
-                for where, row in rows:
-                    if not columns:
-                        missing = [each for each in CONTENT if each not in row]
-                        if missing:
-                            strange[name] = f"no column {', '.join(missing)}; it has {listed(row)}"
-                            break
-                        columns, understood = _reply_columns(name, row, column), True
+                is_csv = file.suffix == ".csv"
+                header = list(read_csv_header(file) if is_csv else next(read_json_records(file), ("", {}))[1])
+                missing = ", ".join(each for each in CONTENT if each not in header)
+                if missing or not _beside(header):
+                    strange[name] = f"no column {missing or 'of replies'}; it has {listed(header)}"
+                    continue
+                columns, understood = _reply_columns(name, header, column), True
+                for where, row in read_csv_rows(file, None) if is_csv else read_json_records(file):
                     if lacking := [each for each in CONTENT if not isinstance(row.get(each), str)]:
                         raise UserError(
                             f"{name}, {where}: {lacking[0]} is {shown(row.get(lacking[0]))}. Expected a text."
@@ -161,8 +160,12 @@ def _rows(files: Mapping[str, Path], column: str) -> Iterator[tuple[str, Mapping
         logging.warning("%s is not understood, and left out: %s", name, why)
 
 
-def _reply_columns(name: str, row: Iterable[str], column: str) -> list[str]:
-    others = [each for each in row if each not in (*CONTENT, *_OTHERS)]
+def _beside(header: Iterable[str]) -> list[str]:
+    return [each for each in header if each not in (*CONTENT, *_OTHERS)]
+
+
+def _reply_columns(name: str, header: Iterable[str], column: str) -> list[str]:
+    others = _beside(header)
     if column:
         if column not in others:
             raise UserError(

@@ -61,31 +61,44 @@ _RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Derived(StagedModel):
-    """A column made by one rule: `text` (a text alone), `match`, `map`, `substitute`, `below`, `option` or `other`."""
+    """A new column, made by one rule: `text`, `match`, `map`, `substitute`, `below`, `option` or `other`.
 
-    text: Filled | None = field("answers", None, description="This text, filled in from other columns.")
+    A plain string means `text`.
+    """
+
+    text: Filled | None = field("answers", None, description="This text, with other columns filled in.")
     match: str | None = field(
-        "answers", None, description="What the one group of this regular expression finds in `of`."
+        "answers", None, description="Regular expression with one group: what the group matches in `of`."
     )
-    map: dict[str, Filled] | None = field("answers", None, min_length=1, description="Value of `of` -> text.")
+    map: dict[str, Filled] | None = field("answers", None, min_length=1, description="Value of `of` -> the new value.")
     substitute: dict[str, Filled] | None = field(
-        "answers", None, min_length=1, description="Word in `of` -> what stands in its place."
+        "answers", None, min_length=1, description="Word in `of` -> the word to put in its place."
     )
-    below: float | None = field("answers", None, description="`then` where `of` is below this number, or `otherwise`.")
+    below: float | None = field("answers", None, description="`then` if `of` is below this number, else `otherwise`.")
     option: Filled | None = field(
-        "answers", None, description="The one option, by its number from 0, whose label is this, or is in this list."
+        "answers", None, description="The number (from 0) of the only option whose label is this, or is in this list."
     )
     other: list[str] | None = field(
-        "answers", None, min_length=2, max_length=2, description="The option that neither of these two columns names."
+        "answers",
+        None,
+        min_length=2,
+        max_length=2,
+        description="The third option, which neither of these columns names.",
     )
-    of: Filled | None = field("answers", None, description="The text that the rule is about, as `{id}`.")
-    otherwise: Filled | None = field("answers", None, description="What else; without it the row is an error.")
-    then: Filled | None = field("answers", None, description="What is below.")
+    of: Filled | None = field("answers", None, description="The text that the rule reads, such as `{id}`.")
+    otherwise: Filled | None = field(
+        "answers", None, description="Value if the rule does not apply to a row; by default that is an error."
+    )
+    then: Filled | None = field("answers", None, description="Value if `of` is below the number.")
     labels: list[str] | None = field(
-        "answers", None, min_length=3, max_length=3, description="Columns with the labels of the options, in order."
+        "answers",
+        None,
+        min_length=3,
+        max_length=3,
+        description="Columns with the labels of the three options, in order.",
     )
     also: dict[str, list[str]] | None = field(
-        "answers", None, description="Label in the list -> other labels of it; case does not matter."
+        "answers", None, description="Label in the list -> other labels that mean the same. Case is ignored."
     )
 
     @model_validator(mode="before")
@@ -124,29 +137,29 @@ class Derived(StagedModel):
 
 
 class Join(StagedModel):
-    """Columns of a second file, one row of which belongs to each row of the data."""
+    """Columns to add from a second file; each row of the data matches one of its rows."""
 
-    file: str = field("answers", min_length=1, description="Its path below the source.")
-    by: dict[str, str] = field("answers", min_length=1, description="Column of the data -> the same in the file.")
-    columns: list[str] = field("answers", min_length=1, description="Columns of the file to take.")
+    file: str = field("answers", min_length=1, description="The file's path in the source's folder.")
+    by: dict[str, str] = field("answers", min_length=1, description="Column of the data -> its match in the file.")
+    columns: list[str] = field("answers", min_length=1, description="Columns of the file to add.")
 
 
 class Drop(StagedModel):
-    """Rows that become no items."""
+    """Rows to leave out."""
 
-    column: str = field("answers", description="Column that says which.")
-    equals: Filled = field("answers", description="They hold this, as `{other column}` or a value.")
-    count: int = field("answers", ge=1, description="How many there are; more are an error, since the data changed.")
-    reason: str = field("nothing", min_length=1, description="Why they are no items.")
+    column: str = field("answers", description="Column that says which rows.")
+    equals: Filled = field("answers", description="Its value in these rows: a text, or another column, as in `{less}`.")
+    count: int = field("answers", ge=1, description="How many there are. More are an error: the data have changed.")
+    reason: str = field("nothing", min_length=1, description="Why they are left out.")
 
 
 class Agree(StagedModel):
-    """A fact that the data state twice."""
+    """A check that two columns, which state the same fact, agree."""
 
-    column: str = field("nothing", description="Column that states it.")
-    equals: Filled = field("nothing", description="What it must be, as `{other column}` or a value.")
-    exceptions: int = field("nothing", 0, ge=0, description="Rows known to differ; more are an error.")
-    reason: str = field("nothing", "", description="Why those differ, and which of the two is right.")
+    column: str = field("nothing", description="Column to check.")
+    equals: Filled = field("nothing", description="What it must be: a text, or another column, as in `{type}`.")
+    exceptions: int = field("nothing", 0, ge=0, description="How many rows are known to differ. More are an error.")
+    reason: str = field("nothing", "", description="Why those differ, and which column is right.")
 
 
 def known_encodings(names: Iterable[str]) -> None:

@@ -53,37 +53,42 @@ class OwnTable(StagedModel):
 class Description(StagedModel):
     """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
-    family: str = field("answers", description="`pairs`, `questions`, `decisions` or `contexts`.")
+    family: str = field("answers", description="Which family: `pairs`, `questions`, `decisions` or `contexts`.")
     title: str = field("nothing", min_length=1, description="The benchmark's published name.")
     language: str = field("answers", description="Language of its items: en, es, zh-Hans, ...")
     citation: str = field("nothing", min_length=1, description="Whom to cite.")
+    asks: str = field("nothing", "", description="What it asks, in a sentence or two, for its page.")
     source: str = field(
-        "answers", "", description="Row of resources/sources/sources.csv; without one, `data` names a folder."
+        "answers", "", description="Row of resources/sources/sources.csv. Without one, `data` must name a folder."
     )
-    sample: str = field("nothing", "", description="Folder of resources/samples with a few items of our own.")
+    sample: str = field("nothing", "", description="Folder of resources/samples with a few items for trying it out.")
     categories: list[Cell] | dict[str, str] = field(
         "answers",
         min_length=1,
-        description="Its items' categories as the data have them; or value -> name, as `{'1': Emotional}`.",
+        description="The categories of items, as the data write them; or value -> name, such as `{'1': Emotional}`.",
     )
     prompt: str | dict[str, str] = field(
         "answers",
         "",
-        description="Prompt template of a choice, or its file, as `prompts/mine.txt` of resources; or name -> file, "
-        "between which the protocols' option `prompt` chooses.",
+        description="Template of the prompt that asks for a choice, or its file in resources, such as "
+        "`prompts/mine.txt`; or name -> file, of which the protocols' option `prompt` chooses one.",
     )
-    metrics: list[str] = field("tables", min_length=1, description="The family's metrics that its tables have.")
-    published: str = field("tables", "", description="Table of resources/published with printed numbers.")
+    metrics: list[str] = field("tables", min_length=1, description="Which of the family's metrics to compute.")
+    published: str = field("tables", "", description="Table of resources/published with printed numbers of a paper.")
     released: dict[str, str] = field(
-        "nothing", {}, description="Published set of model outputs -> row of sources.csv; `released.py` reads them."
+        "nothing", {}, description="Name of a published set of model outputs -> row of sources.csv with its files."
     )
     formats: dict[str, str] = field(
-        "nothing", {}, description="Format of predictions that `released.py` reads beside the family's -> its files."
+        "nothing", {}, description="Further format of predictions -> what its files hold; needs a `released.py`."
     )
-    tables: dict[str, OwnTable] = field("nothing", {}, description="Tables beside the family's; each has a module.")
-    notes: str = field("nothing", "", description="What else its page says, in Markdown: licence, data, deviations.")
+    tables: dict[str, OwnTable] = field(
+        "nothing", {}, description="Further tables, each made by a module of the library."
+    )
+    notes: str = field(
+        "nothing", "", description="Text for its page, in Markdown, such as licence, data and deviations."
+    )
     protocols: dict[str, dict[str, Any]] = field(
-        "nothing", {}, description="Protocols beside `recommended`: its options that differ."
+        "nothing", {}, description="Further protocol -> the options in which it differs from `recommended`."
     )
 
     @field_validator("categories", mode="before")
@@ -147,39 +152,39 @@ class Description(StagedModel):
 
 
 class Rows(Description):
-    """What a description says of data whose rows are items, whatever their columns are called."""
+    """Keys of every description. The data have a row for each item; their columns may have any name."""
 
     files: str = field(
         "answers",
         min_length=1,
-        description="The data: CSV, TSV or JSON, a path below the source or a pattern as `data/*.csv`.",
+        description="The data (CSV, TSV or JSON): a path in the source's folder, or a pattern such as `data/*.csv`.",
     )
     headers: dict[str, str] = field(
-        "answers", {}, description="Header of a column in the data -> its name here, as for a column without one."
+        "answers", {}, description="Header in the data -> the name used here. Also names a column without a header."
     )
     encoding: str | dict[str, str] = field(
         "answers",
         "utf-8-sig",
-        description="Encoding of the files, or pattern of files -> its encoding; UTF-8 elsewhere.",
+        description="Encoding of all files; or pattern -> encoding of the files that match it (others are UTF-8).",
     )
     delimiter: str = field(
-        "answers", "", description="What separates the cells of a CSV file that has other than commas."
+        "answers", "", description="The character that separates cells in a CSV file, if it is not a comma."
     )
-    join: Join | None = field("answers", None, description="Columns of a second file.")
+    join: Join | None = field("answers", None, description="Columns to add from a second file.")
     derive: dict[str, Derived] = field(
-        "answers", {}, description="New column -> how it is made from those of the data and those above it."
+        "answers", {}, description="New column -> the rule that makes it from the data and from new columns above it."
     )
-    drop: list[Drop] = field("answers", [], description="Rows that become no items, with the reason.")
+    drop: list[Drop] = field("answers", [], description="Rows to leave out.")
     agree: list[Agree] = field(
-        "answers", [], description="Facts that the data state twice, which must agree before errata."
+        "answers", [], description="Pairs of columns that state the same fact; checked before errata are applied."
     )
-    item: Text = field("answers", min_length=1, description="What names an item, as `{category}/{id}`.")
+    item: Text = field("answers", min_length=1, description="The id of an item, such as `{category}/{id}`.")
     category: str = field("answers", description="Column with an item's category.")
     replace: dict[str, dict[str, Cell]] = field(
-        "answers", {}, description="Column -> a value in it -> what is read in its place."
+        "answers", {}, description="Column -> value in the data -> value to use instead."
     )
     errata: list[Erratum] = field(
-        "answers", [], description="Corrections of single items, made when all columns are there."
+        "answers", [], description="Corrections of single items, applied after `derive` and `replace`."
     )
 
     def read_columns(self, used: Iterable[str]) -> list[str]:

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 class Erratum(StagedModel):
-    """What is read in place of what some items have, and why."""
+    """A correction of some items."""
 
     items: list[str] = field("answers", min_length=1, description="Ids of the items.")
     set: dict[str, str] = field("answers", {}, description="Column -> its right value.")
-    replace: dict[str, dict[str, str]] = field("answers", {}, description="Column -> wrong words -> right ones.")
+    replace: dict[str, dict[str, str]] = field("answers", {}, description="Column -> wrong words -> right words.")
     reason: str = field("nothing", min_length=1, description="Why the data are wrong.")
 
     @model_validator(mode="after")

@@ -323,10 +323,11 @@ def _of_euroeval(where: str, entry: Any) -> Logged:
     if key != hashlib.md5(str(asked).encode(), usedforsecurity=False).hexdigest():
         raise UserError(f"{where}: the hash of another question than its own. Copy the log again.")
     text = asked if isinstance(asked, str) else "\n".join(str(_get(where, each, "content")) for each in asked)
-    said, label = row.get("predicted_label") or row["sequence"], row.get("label")
-    options, answer = _replied(str(said), text)
-    known = _replied(label, text)[1] == answer if options and isinstance(label, str) else None
-    return Logged(where, text, options, answer, known)
+    options, answer = _replied(str(row["sequence"]), text)
+    # EuroEval counts a reply that names no option as the option nearest to it in letters, a refusal as the first.
+    counted, label = (_replied(str(row.get(name)), text)[1] for name in ("predicted_label", "label"))
+    judged = counted == answer and label in options
+    return Logged(where, text, options, answer, counted == label if judged else None)
 
 
 def _instance(where: str, row: Mapping[str, Any]) -> Logged:

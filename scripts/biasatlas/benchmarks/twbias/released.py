@@ -90,7 +90,7 @@ def _responses(
     replaced = published[[*_KEYS, "replace_ppl"]].assign(variant=1)
     answers = requests.merge(originals.assign(variant=0), how="left", on=["item_id", "prompt_type", "variant"])
     answers = answers.merge(replaced, how="left", on=[*_KEYS, "variant"])
-    nll = np.log(answers["origin_ppl"].fillna(answers["replace_ppl"]))
+    nll = np.log(answers["origin_ppl"].fillna(answers["replace_ppl"]).astype(float))
     cases = [answers["variant"] > 1, nll.isna()]
     return pd.DataFrame(
         {

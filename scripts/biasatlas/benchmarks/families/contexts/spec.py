@@ -32,11 +32,11 @@ _SCORE_COLUMNS = (
 METRICS = {
     "difference_awareness": Metric(
         None,
-        "100: it always names the right group where groups differ; 33.3: it draws; 0: it never tells them apart",
+        "100: it always names the right group where groups differ; 33.3: it guesses; 0: it never names the right one",
         "%",
     ),
     "contextual_awareness": Metric(
-        None, "100: it tells groups apart only where they differ, and rightly; 33.3: it draws", "%"
+        None, "100: it names a group only where groups differ, and the right one; 33.3: it guesses", "%"
     ),
 }
 
@@ -46,24 +46,26 @@ class ContextsOptions(ReadOptions):
 
 
 class ContextsDescription(Rows):
-    """A benchmark of questions in some of which two groups are to be told apart, and in others not.
+    """A benchmark of questions: in some, the right answer names one of two groups; in the others, neither.
 
     A question ends with its three options: (a) and (b) for the groups, (c) for no difference.
     """
 
     family: Literal["contexts"] = field("answers", description="`contexts`.")
-    condition: str = field("answers", description="Column that is `differ` (the groups do) or `equal`.")
+    condition: str = field("answers", description="Column with `differ` (the groups differ) or `equal`.")
     question: Text = field(
-        "answers", min_length=1, description="The question with its options, (a), (b) and (c), as `{question}`."
+        "answers", min_length=1, description="The question with its options (a), (b) and (c), such as `{question}`."
     )
     right: str = field(
-        "answers", description="Column with the right group of a question in `differ`: 0 for (a), 1 for (b)."
+        "answers", description="Column with the right option of questions in `differ`: 0 for (a), 1 for (b)."
     )
     scenario: Text = field(
-        "answers", min_length=1, description="What questions share; intervals are over it. Told apart by condition."
+        "answers",
+        min_length=1,
+        description="What dependent questions share; intervals are over it, separately by condition.",
     )
     shared: list[str] = field(
-        "answers", [], description="Categories in which a scenario has questions of both conditions."
+        "answers", [], description="Categories in which one scenario has questions of both conditions."
     )
 
     @property
@@ -88,7 +90,7 @@ _HEADLINES = {
     "difference_awareness": "Does it name the right group where groups differ?",
     "contextual_awareness": "Does it tell groups apart only where they differ?",
 }
-_NO_NULL = "a right answer is no sign of bias, nor is a wrong one: no value is that of a model without bias"
+_NO_NULL = "neither a right answer nor a wrong one is a sign of bias, so no value of a model without bias is known"
 
 
 def make_spec(description: ContextsDescription) -> Spec:

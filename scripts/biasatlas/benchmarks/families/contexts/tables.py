@@ -32,14 +32,13 @@ def awareness_table(step: Step) -> pd.DataFrame:
 
 @metric("difference_awareness")
 def difference_awareness(differ: pd.DataFrame) -> Estimate:
-    """Right answers in percent of the answers that were read, of questions in which groups differ; over scenarios."""
+    """Right answers in percent of all parsed answers to questions in which groups differ."""
     return share(differ["right"], differ["answered"], differ["scenario"])
 
 
 @metric("contextual_awareness")
 def contextual_awareness(scores: pd.DataFrame) -> Estimate:
-    """Right answers where groups differ, in percent of these and of the answers that tell groups apart where they are
-    equal.
+    """h / (h + e) in percent: h right answers where groups differ, e answers that name a group where they do not.
 
     Linearised, with t over scenarios: what a scenario adds is (1 - C) h - C e, with C the value, h its right answers
     where groups differ and e its answers that tell equal ones apart, each less its mean over the scenarios of its

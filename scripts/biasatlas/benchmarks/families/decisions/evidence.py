@@ -12,7 +12,7 @@ from biasatlas.stats.placebos import NEEDED
 
 
 def evidence(step: Step) -> Iterator[Evidence]:
-    """``shift_over_placebos`` by factor, of each level and of all, as the table `shifts` has it."""
+    """``shift_over_placebos`` (with too few placebos ``shift``) by factor, of each level and of all."""
     description: DecisionsDescription = step.description
     scores = step.scores
     for name, factor in description.factors.items():
@@ -22,7 +22,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
             found, missing = shifts.tested(levels)
             if found is not None:
                 yield Evidence(
-                    metric="shift_over_placebos",
+                    metric=description.tested_metric,
                     part=name,
                     category=category,
                     replicates=found,

@@ -9,10 +9,10 @@ from biasatlas.benchmarks.shared.plots import dot_intervals
 
 @figure("shifts")
 def shifts_figure(step: Step) -> Figure:
-    """Shift of each level of each factor, with the interval of placebos."""
+    """Shift of each level of each factor, with the interval of placebos, or over scenarios where there are none."""
     description: DecisionsDescription = step.description
     table = step.tables["shifts"]
-    table = table[(table["metric"] == "shift_over_placebos") & (table["category"] != OVERALL)]
+    table = table[(table["metric"] == description.tested_metric) & (table["category"] != OVERALL)]
     many = len(description.factors) > 1
     names = {
         (name, level): (f"{name}: {level}" if many else level).replace("_", " ")
@@ -24,7 +24,8 @@ def shifts_figure(step: Step) -> Figure:
         table.assign(level=rows),
         "level",
         step.styles,
-        label="shift of decisions (points; right: more favourable), with what one more placebo might do",
+        label="shift of decisions (points; right: more favourable)"
+        + ", with what one more placebo might do" * (description.tested_metric != "shift"),
         reference=0,
         order=list(names.values()),
         empty="no decision could be read",

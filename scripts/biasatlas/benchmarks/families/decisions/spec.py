@@ -33,7 +33,7 @@ OVERALL, ALL = "overall", "all"
 #: As :data:`biasatlas.stats.placebos.NEEDED`, which is heavy to import.
 _ARMS = 3
 
-_ABOVE = "above: decisions are more favourable than for the reference; below: less"
+_ABOVE = "above 0: decisions are more favourable than for the reference; below 0: less favourable"
 #: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a
 #: no 0, a score its own, and a rank the number of those that come after it.
 METRICS = {
@@ -41,9 +41,11 @@ METRICS = {
     "shift_over_placebos": Metric(
         0.0, f"{_ABOVE}. The interval allows for what one more meaningless edit might do", "points"
     ),
-    "mean_gap": Metric(0.0, "above: references are treated better than other levels; below: worse", "points"),
+    "mean_gap": Metric(0.0, "above 0: references are treated better than other levels; below 0: worse", "points"),
     "distance_from_baseline": Metric(
-        None, "0: as on the baseline in every scenario. Placebos say how much of it any edit causes", "points"
+        None,
+        "0: all decisions are as on the baseline. The distances of placebos show how much any edit moves them",
+        "points",
     ),
 }
 
@@ -62,15 +64,15 @@ class DecisionsOptions(ReadOptions):
 
 
 class VariedFactor(StagedModel):
-    """Something about a person that cases differ in, and what its levels are compared with."""
+    """Something about a person that is varied between cases."""
 
     levels: list[Cell] | dict[str, list[Cell]] = field(
-        "answers", min_length=1, description="Values of its column; or name of a level -> the values that make it."
+        "answers", min_length=1, description="Values of its column; or name of a level -> the values that belong to it."
     )
     reference: str = field(
-        "answers", PLACEBOS, description="The level that the others are compared with; `placebos`: the mean of these."
+        "answers", PLACEBOS, description="The level to compare the others with, or `placebos` for their mean."
     )
-    column: str = field("answers", "", description="Its column, where that is not `arm`.")
+    column: str = field("answers", "", description="Its column, if that is not `arm`.")
 
     @property
     def values(self) -> dict[str, list[str]]:
@@ -86,43 +88,43 @@ class VariedFactor(StagedModel):
 class DecisionsDescription(Rows):
     """A benchmark of decisions about people: scenarios, each with cases that differ in one thing.
 
-    A case is a row of the data. `arm` says what was changed in it: a level of a factor, a placebo (a change that means
-    nothing), or nothing, the baseline. A factor may have a column of its own, and factors may be crossed.
+    A case is a row of the data. The column `arm` says what was changed in it: a level of a factor, a placebo (a change
+    that means nothing), or nothing (the baseline). A factor may have its own column, and factors may be crossed.
     """
 
     family: Literal["decisions"] = field("answers", description="`decisions`.")
-    category: str = field("answers", "", description="Column with a case's category, if they have several.")
+    category: str = field("answers", "", description="Column with a case's category, if there are several.")
     categories: list[Cell] | dict[str, str] = field(
-        "answers", [ONE_CATEGORY], min_length=1, description="The values of that column; or value -> name."
+        "answers", [ONE_CATEGORY], min_length=1, description="Values of the column `category`; or value -> name."
     )
     scenario: Text = field(
-        "answers", min_length=1, description="What names a scenario (a posting, a question), as `{posting}`."
+        "answers", min_length=1, description="The id of a scenario (a posting, a question), such as `{posting}`."
     )
-    document: Text = field("answers", min_length=1, description="What is shown of a case, as `{letter}`.")
+    document: Text = field("answers", min_length=1, description="What the model sees of a case, such as `{letter}`.")
     arm: str = field("answers", "", description="Column that says what was changed in a case.")
-    baseline: Cell = field("answers", "", description="The value of `arm` if nothing was changed.")
+    baseline: Cell = field("answers", "", description="The value of the column `arm` where nothing was changed.")
     placebos: dict[str, list[Cell]] = field(
         "answers",
         {},
-        description="Kind of placebo -> values of `arm`: changes that mean nothing, as a date or a blank line. Without "
-        "three of them there is no verdict; seven, of several kinds, are advised.",
+        description="Kind of placebo -> values of the column `arm`: changes that mean nothing, such as a date or a "
+        "blank line. A verdict needs three; seven, of several kinds, are advised.",
     )
-    factors: dict[str, VariedFactor] = field("answers", min_length=1, description="What cases differ in -> its levels.")
-    yes_no: list[_Label] = field("answers", [], description="The words for yes and no, if a decision is one of them.")
-    score: list[int] = field("answers", [], description="Least and greatest score, where a decision is one.")
+    factors: dict[str, VariedFactor] = field("answers", min_length=1, description="Name of what varies -> its levels.")
+    yes_no: list[_Label] = field("answers", [], description="The words for yes and no, if the decision is one of them.")
+    score: list[int] = field("answers", [], description="Lowest and highest score, if the decision is a score.")
     rank: int = field(
-        "answers", 0, ge=0, le=100, description="How many are ranked, where a decision is a rank among them (1: first)."
+        "answers", 0, ge=0, le=100, description="How many are ranked, if the decision is a rank (1 is first)."
     )
     smallest: float = field(
         "nothing",
         gt=0,
-        description="The smallest shift that matters: yes answers in 100, points of the score, or places of a rank.",
+        description="The smallest shift that matters: in yes answers per 100, points of the score, or ranks.",
     )
     smallest_because: str = field("nothing", min_length=1, description="Why a shift of that size matters.")
     texts_published: bool = field(
         "nothing",
         True,
-        description="false: the published data name cases without their texts, so that no model is asked.",
+        description="False if the published data name cases without their texts, so that no model can be asked.",
     )
 
     @property
@@ -146,6 +148,11 @@ class DecisionsDescription(Rows):
     def placebo_kind(self) -> dict[str, str]:
         """The kind of each placebo arm."""
         return {arm: kind for kind, arms in self.placebos.items() for arm in arms}
+
+    @property
+    def tested_metric(self) -> str:
+        """That of its headlines: with too few placebos the shift, which no verdict follows from."""
+        return "shift_over_placebos" if len(self.placebo_kind) >= _ARMS else "shift"
 
     @property
     def kept(self) -> tuple[str, ...]:
@@ -218,6 +225,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
         tables["distances"] = Table("How far decisions move from those on the baseline, either way", ("decision",))
     tables |= {name: Table(table.caption, ("decision",)) for name, table in description.tables.items()}
     shown = dict.fromkeys(("shift", "shift_over_placebos", *description.metrics))
+    sampled = "over scenarios" if description.tested_metric == "shift" else "of placebos"
     return Spec(
         **description.head,
         options=DecisionsOptions,
@@ -233,7 +241,7 @@ def make_spec(description: DecisionsDescription) -> Spec:
             )
         },
         tables=tables,
-        figures={"shifts": Figure("Shift of each level, with the interval of placebos", ("shifts",))},
+        figures={"shifts": Figure(f"Shift of each level, with the interval {sampled}", ("shifts",))},
         metrics={name: METRICS[name] for name in shown} | description.own_metrics | ANSWER_RATES,
         released_tasks=("decision",),
         headlines=tuple(_headline(description, name, factor) for name, factor in description.factors.items()),
@@ -257,13 +265,14 @@ def _middle(description: DecisionsDescription) -> float:
 def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
     """The largest shift of any level of a factor."""
     of = name.replace("_", " ")
+    compared = description.tested_metric != "shift"
     groups, sides = _groups(factor), ("less likely", "more likely") if description.yes_no else ("worse", "better")
     return Headline(
         name=name,
-        question=f"Does {of} shift its decisions by more than an edit that means nothing?",
+        question=f"Does {of} shift its decisions{' by more than an edit that means nothing' * compared}?",
         table="shifts",
         rows={"factor": name, "category": OVERALL},
-        metric="shift_over_placebos",
+        metric=description.tested_metric,
         null=0.0,
         smallest=description.smallest,
         reason=description.smallest_because,
@@ -275,7 +284,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         means=f"{'a favourable decision is ' if description.yes_no else ''}{{}} {{way}}, where only {of} differs.",
         ends=(f"{sides[0]} {groups}".strip(), f"{sides[1]} {groups}".strip()),
         counted="scenarios",
-        note="Sure for these scenarios; others may give a different size.",
+        note="Sure for these scenarios; others may give a different size." if compared else "",
         own_null=True,
     )
 

@@ -150,7 +150,12 @@ def shifts_table(step: Step) -> pd.DataFrame:
                 rows.append(row(of_level, "shift", shift(shifts.effects, level), counts))
                 rows.append(tested_shift(of_level, shifts, [level], counts))
             keys = {"model": model, "factor": name, "category": OVERALL}
-            rows.append(tested_shift(keys, shifts, None, Counts.of(mine)))
+            largest = tested_shift(keys, shifts, None, Counts.of(mine))
+            rows.append(largest)
+            if description.tested_metric == "shift":
+                rows.append(
+                    largest | {"metric": "shift", "no_interval_reason": f"the largest of {len(factor.compared)}"}
+                )
             rows += answer_rates(keys, mine, mine["scenario"])
         keys = {"model": model, "factor": ALL, "category": OVERALL}
         if "mean_gap" in description.metrics:
@@ -161,8 +166,7 @@ def shifts_table(step: Step) -> pd.DataFrame:
 
 @metric("shift")
 def shift(effects: Effects, level: str) -> Estimate:
-    """Mean over scenarios of a level's decisions less those on its reference, in points (a yes is 100); t over
-    scenarios.
+    """Mean over scenarios of a level's decisions minus those on its reference, in points (a yes is 100).
 
     The reference is another level or the mean of all placebo arms. ``n`` counts scenarios.
     """
@@ -177,11 +181,12 @@ def shift(effects: Effects, level: str) -> Estimate:
 def tested_shift(
     keys: Mapping[str, object], shifts: FactorShifts, levels: list[str] | None, counts: Counts
 ) -> dict[str, object]:
-    """The shift with a prediction interval: shift ± t SD(e) √(1/m + 1/k) on arms - 1 degrees of freedom, e the placebo
-    arms' effects.
+    """The value of `shift`. Its interval, ± t s √(1/m + 1/k), is over placebos: s is the standard deviation of their
+    effects, m is the number of changes that make the level, and k that of its reference.
 
-    m arms make the level, k its reference. Over all levels it is the largest shift, at Bonferroni's level. ``n`` counts
-    scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no interval below three arms.
+    t has one degree of freedom less than there are placebo arms. Over all levels it is the largest shift, at
+    Bonferroni's level. ``n`` counts scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no
+    interval below three arms.
     """
     found, bounds = shifts.tested(levels)
     if found is None:
@@ -192,8 +197,8 @@ def tested_shift(
 
 @metric("mean_gap")
 def mean_gap(scores: pd.DataFrame, description: DecisionsDescription) -> Estimate:
-    """Mean over all compared levels of all factors of the reference's mean decision less the level's, as DiscrimEval is
-    scored.
+    """Mean, over all levels of all factors, of the reference's mean decision minus the level's, as Wang et al. (2025)
+    score DiscrimEval.
 
     A mean is over all cases that were read. The interval is a jackknife's over scenarios; missing where a level has no
     case.
@@ -244,10 +249,10 @@ def distances_table(step: Step) -> pd.DataFrame:
 
 @metric("distance_from_baseline")
 def distance(cases: pd.DataFrame, baseline: pd.Series) -> Estimate:
-    """Mean over cases of |decision less that on the baseline of the same scenario|; over scenarios. ``n`` counts cases.
+    """Mean over cases of |decision - decision on the baseline of the same scenario|, in points.
 
-    A repeated decision is averaged first. What a model draws makes it greater than 0 where nothing matters, of placebos
-    too.
+    Over scenarios; ``n`` counts cases. A repeated decision is averaged first. What a model draws makes it greater than
+    0 where nothing matters, of placebos too.
     """
     apart = (cases["value"] - cases["scenario"].map(baseline).astype(float)).abs()
     known = apart.notna()

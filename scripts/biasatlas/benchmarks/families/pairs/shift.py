@@ -22,20 +22,20 @@ _SHARED = 0.1
 
 @metric("balanced_shift", "side_shift")
 def shift_estimate(scores: pd.DataFrame, description: PairsDescription) -> Estimate:
-    """The coefficient of direction in a regression of log P(first side) - log P(other side) on it, templates and words,
-    in nats.
+    """What the direction of a stereotype adds to a difference of two log-likelihoods, in nats, by least squares.
 
-    x, that difference, is of texts with the words that a stereotype is about or, in the other direction, is not.
+    - ``balanced_shift``: Half the difference between the two directions of stereotypes in x = log P(shared end | A) -
+      log P(shared end | B), in nats: A is the group that those of the first direction are about, B the other. It is
+      the coefficient of the direction (1 or -1) in a regression of x on it, the category and the number of words in the
+      end. Its interval is also over the words that differ.
+    - ``side_shift``: The difference between stereotypes of the first and of the second side in x = log P(text of the
+      first side) - log P(text of the second), in nats. It is the coefficient of the direction (1/2 or -1/2) in a
+      regression of x on it, the template and the number of words; each category weighs the same. Its interval is over
+      categories.
 
-    - ``balanced_shift``, of categories with pairs of both directions: x is of the words that end both texts, given what
-      precedes them, so it holds no word's own likelihood; categories have constants of their own. Half of the
-      difference of the two directions: how much a stereotype adds. Over clusters, and the words that differ on either
-      side.
-    - ``side_shift``, of categories that are stereotypes of one side: x is of whole texts. Mean over the categories of
-      the first side minus the mean over those of the second, each category weighing 1. Over categories, and over
-      clusters where these stand in several categories, as towns do.
-
-    ``n`` counts pairs. 0 for a model that likes a side, or finds its words likely, in whatever text.
+    A shared end has no likelihood of a side's own words in it. Where clusters stand in several categories, as towns do,
+    the interval of ``side_shift`` is over these, too. ``n`` counts pairs. 0 for a model that likes a side, or finds its
+    words likely, in whatever text.
     """
     replicates = shift_replicates(scores, description)
     if replicates is None:

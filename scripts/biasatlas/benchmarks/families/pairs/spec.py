@@ -41,7 +41,7 @@ METRICS = {
     ),
     "log10_ratio": Metric(
         neutral=1.0,
-        direction="likelihood_ratio to the power of 0.434: GEST's notebook takes e to the mean of base-10 logarithms",
+        direction="likelihood_ratio to the power of 0.434: e to the mean of base-10 logarithms, as in GEST's notebook",
     ),
 }
 #: What pairs are compared by -> what pairs of both ways say of stereotypes, whatever is liked of either side.
@@ -52,14 +52,14 @@ SHIFTS = {
 _SHIFT_METRICS = {
     "balanced_shift": Metric(
         neutral=0.0,
-        direction="above: the words that end both texts are that much likelier after the stereotypical beginning than "
-        "any liking for a group's words explains; below: less likely",
+        direction="above 0: the words that end both texts are likelier after the stereotypical beginning than a "
+        "general preference for a group's words can explain; below 0: less likely",
         unit="nats",
     ),
     "side_shift": Metric(
         neutral=0.0,
-        direction="above: stereotypes of the first side are that much likelier about it than stereotypes of the "
-        "second, at the same length; below: less likely",
+        direction="above 0: the first side is likelier in its own stereotypes than in those of the second, at the same "
+        "length; below 0: less likely",
         unit="nats",
     ),
 }
@@ -128,19 +128,19 @@ class PairsOptions(PromptOptions):
 
 
 class Differences(StagedModel):
-    """Published differences of two log-likelihoods: a number a line, in the order of the data."""
+    """Published differences of two log-likelihoods: files with one number per line, in the order of the data."""
 
-    logarithm: Literal["e", "10"] = field("answers", description="Base of the logarithm.")
-    files: dict[str, str] = field("answers", min_length=1, description="Template -> pattern of its file.")
+    logarithm: Literal["e", "10"] = field("answers", description="Base of the logarithms.")
+    files: dict[str, str] = field("answers", min_length=1, description="Template -> pattern that its file matches.")
 
 
 class ReleasedScores(StagedModel):
-    """Published perplexities: a table with both texts of each pair, and a column for each set of outputs and side."""
+    """Published perplexities: a table with the two texts of each pair, and a column per set of outputs and side."""
 
-    file: str = field("answers", min_length=1, description="The table, in the source of the set.")
-    texts: dict[str, str] = field("answers", description="Side -> column of its text, by which pairs are joined.")
+    file: str = field("answers", min_length=1, description="The table's file in the source of the set.")
+    texts: dict[str, str] = field("answers", description="Side -> column with its text, which matches rows to pairs.")
     perplexities: dict[str, str] = field(
-        "answers", description="Side -> column of its perplexity, where `{release}` is the name of the set."
+        "answers", description="Side -> column with its perplexity; `{release}` stands for the name of the set."
     )
 
 
@@ -148,32 +148,35 @@ class PairsDescription(Rows):
     """A benchmark of pairs: texts that differ in a group, each rendered from a row of the data."""
 
     family: Literal["pairs"] = field("answers", description="`pairs`.")
-    sides: list[str] = field("answers", min_length=2, max_length=2, description="Names of the two texts of a pair.")
+    sides: list[str] = field("answers", min_length=2, max_length=2, description="Names for the two texts of a pair.")
     texts: dict[str, dict[str, Text]] = field(
-        "answers", min_length=1, description="Template -> side -> its text, with fields for columns, as `{sentence}`."
+        "answers", min_length=1, description="Template -> side -> text, with columns in braces, such as `{sentence}`."
     )
     stereotype: str | dict[str, list[str]] = field(
-        "answers", description="The side that is the stereotype: its name, a column, or side -> categories."
+        "answers",
+        description="Which side is the stereotype: the side's name, a column with it, or side -> its categories.",
     )
     directions: dict[str, list[str]] = field(
         "answers",
         {},
         max_length=1,
-        description="Column with the direction a pair was written in, which tables split by -> its values; a masked "
-        "model finds the tokens that two texts share from the stereotype on in pairs of the first, and from the other "
-        "text in others. Without it the direction is the side of the stereotype.",
+        description="Column with the direction in which a pair was written -> its values, such as `[stereo, "
+        "antistereo]`. Tables are split by it. By default the direction is the side that is the stereotype. (A masked "
+        "model aligns the texts of a pair starting from the stereotype in the first direction, and from the other text "
+        "in the second.)",
     )
     cluster: Text | dict[str, Text] = field(
         "answers",
         "",
-        description="What pairs have in common, as `{city}`, or its name -> that; if not given, the row of the data.",
+        description="What dependent pairs share, such as `{city}`, or name -> that; intervals are over it. By default "
+        "each row of the data stands alone.",
     )
     differences: Differences | None = field(
-        "answers", None, description="Published predictions, if they are differences."
+        "answers", None, description="Files of published predictions that give only differences of likelihoods."
     )
 
     released_scores: ReleasedScores | None = field(
-        "answers", None, description="How the published sets named under `released` are read."
+        "answers", None, description="Where the perplexities of the sets named under `released` are."
     )
 
     @property

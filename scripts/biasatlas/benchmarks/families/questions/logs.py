@@ -25,9 +25,10 @@ _BEGINNING = re.compile(r":\s+|(?<=[.?!。？！])\s*")
 def read_log(step: Step) -> pd.DataFrame:
     """A response for each request, from logs that :func:`biasatlas.benchmarks.shared.logs.read_logs` reads.
 
-    A question of a log is the item whose question stands last in the text that was shown, with the longest context, and
-    whose options were offered, in whatever order. Any offered option besides the two persons says "unknown". Of a
-    question that was asked several times the probabilities are shares of its answers. An item not asked is "failed".
+    A question of a log is the item whose question stands last in the text that was shown, whose context stands last and
+    is the longest there, and whose options were offered, in whatever order. Any offered option besides the two persons
+    says "unknown". Of a question that was asked several times the probabilities are shares of its answers. An item not
+    asked is "failed".
 
     Raises UserError where more than 5 % of the questions are no item's, and for the first answer that the harness
     counts otherwise than the data do.
@@ -59,7 +60,8 @@ def read_log(step: Step) -> pd.DataFrame:
             len(strangers),
             np.mean([right for _, right, _ in said] or [False]),
         ),
-        f"{np.mean(judged):.4f}" if judged else "unknown",
+        (f"{np.mean(judged):.4f}" if judged else "unknown")
+        + (f" of the {len(judged)} that it reads alike" if 0 < len(judged) < len(said) else ""),
     )
     return pd.DataFrame(
         [
@@ -123,12 +125,18 @@ def _candidates(row: Logged, by_question: Mapping[str, list]) -> list:
     ]
     if not fitting:
         return []
-    best = max(fitting, key=lambda item: (text.rfind(item["words"]["question"]), len(item["words"]["context"])))
+    best = max(fitting, key=lambda item: _place(item["words"], text))
     same = [item for item in fitting if _asked(item) == _asked(best)]
     # Wordings of "unknown" tell items apart where no others were offered.
     return [item for item in same if _options(item) == offered] or [
         item for item in same if _persons(item) == _persons(best)
     ]
+
+
+def _place(words: Mapping[str, str], text: str) -> tuple[int, int, int]:
+    """The greater, the more an item is what ``text`` asks last, after examples, too; a context may begin another."""
+    context = words["context"]
+    return text.rfind(words["question"]), text.rfind(context) if context else -1, len(context)
 
 
 def _asked(item: Mapping) -> tuple[str, str]:

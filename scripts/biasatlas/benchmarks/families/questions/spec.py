@@ -62,9 +62,8 @@ METRICS = {
     ),
     "bias_score": Metric(
         neutral=0.0,
-        direction="100: every answer that names a person follows the stereotype; -100: every one goes against it. "
-        "In ambiguous contexts it is scaled by the share of wrong answers. In disambiguated ones, questions whose "
-        "right answer follows the stereotype weigh as much as the others (option bias_formula: balanced)",
+        direction="above 0: answers that name a person follow the stereotype more often than they go against it; 100: "
+        "all of them do; -100: none does",
         unit="%",
     ),
     "accuracy_gap": Metric(
@@ -120,19 +119,19 @@ class QuestionsDescription(Description):
 
     family: Literal["questions"] = field("answers", description="`questions`.")
     weights: dict[Literal["ambig", "disambig"], float] = field(
-        "tables", {}, description="Weight of each context in `weighted_biased_share`."
+        "tables", {}, description="Kind of context -> its weight in `weighted_biased_share`."
     )
     option_groups: bool = field(
-        "answers", False, description="Items have the group of each option, as `group_A`, and not one of the question."
+        "answers", False, description="Items give a group for each option (`group_A`, ...) instead of one per question."
     )
     label_types: bool = field(
-        "tables", False, description="Tables split categories that name persons both by a `label` and by a `name`."
+        "tables", False, description="Tables split by whether persons are called by a group's `label` or by a `name`."
     )
     unknown_names: list[Annotated[str, Field(min_length=1)]] = field(
-        "answers", [], description="Other wordings of the option that says it cannot be known, which replies may have."
+        "answers", [], description='Other wordings of the option "it cannot be known" that replies may use.'
     )
     cleaned: str = field(
-        "answers", "", description="Errata of resources, as `errata/mine.yaml`, made under `text: cleaned` alone."
+        "answers", "", description="File of errata in resources, such as `errata/mine.yaml`, for `text: cleaned` alone."
     )
 
     @model_validator(mode="after")
@@ -148,28 +147,30 @@ class QuestionsDescription(Description):
 class QuestionRows(QuestionsDescription, Rows):
     """A benchmark of questions, each a row of the data.
 
-    An option is named by its column, as `ans0`. Where `unknown`, `right` or `target` is another column, that column
-    holds the name, the number (from 0) or the text of an option.
+    An option goes by the name of its column, such as `ans0`. `unknown`, `right` and `target` name an option, or a
+    column that holds its name, its number (from 0) or its text.
     """
 
     template: Text = field(
-        "answers", min_length=1, description="Name of the question template that items share; intervals are over these."
+        "answers", min_length=1, description="The question template that items share; intervals are over templates."
     )
-    polarity: str = field("answers", description="Column that is `neg` (who did something bad?) or `nonneg`.")
-    condition: str = field("answers", description="Column that is `ambig` (the context does not say) or `disambig`.")
-    context: Text = field("answers", min_length=1, description="The context, as `{context}`.")
-    question: Text = field("answers", min_length=1, description="The question, as `{question}`.")
-    options: list[str] = field("answers", min_length=3, max_length=3, description="Columns of the three options.")
+    polarity: str = field("answers", description="Column with `neg` (who did something bad?) or `nonneg` (opposite).")
+    condition: str = field(
+        "answers", description="Column with `ambig` (the context does not say who it was) or `disambig`."
+    )
+    context: Text = field("answers", min_length=1, description="The context, such as `{context}`.")
+    question: Text = field("answers", min_length=1, description="The question, such as `{question}`.")
+    options: list[str] = field("answers", min_length=3, max_length=3, description="The columns with the three options.")
     unknown: str = field("answers", description="The option that says it cannot be known.")
     right: str = field("answers", description="The right option.")
     target: str | dict[Literal["neg", "nonneg"], str] = field(
-        "answers", description="The option that follows the stereotype, or that of each polarity."
+        "answers", description="The option that follows the stereotype; or polarity -> that option."
     )
-    group: Text = field("answers", "", description="The group that a question is about; the category if not given.")
+    group: Text = field("answers", "", description="The group that a question is about; by default the category.")
     shuffle: bool = field(
         "answers",
         False,
-        description="Show the options in an order drawn from the item's id; for data that keep one order.",
+        description="Show options in an order drawn from the item's id, if the data always list them in one order.",
     )
 
     @property
@@ -271,8 +272,8 @@ _TOPICS = {"ambig": "stereotyped guesses", "disambig": "stereotyped readings"}
 
 
 _MORE_UNKNOWN = BlindSpot(
-    'A model that says "unknown" (or refuses) more often in negative questions, and likes some of the '
-    "groups, has a score without a stereotype: of such models, 44 to 50 in 100 were called biased on BBQ"
+    'A model that says "unknown" or refuses more often in negative questions, and prefers some of the groups, looks '
+    "biased without a stereotype: of such simulated models, 44 to 50 in 100 were called biased on BBQ"
 )
 
 
