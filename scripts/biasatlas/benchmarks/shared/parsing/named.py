@@ -118,7 +118,7 @@ def open_choice(text: str, options: Options) -> Answer | None:
             return options.spelt[first]  # "B. The grandson was not ..." is a letter
         if len(given) > 1:
             return AMBIGUOUS
-        if options.letters and len(second or first) == 1 and not _BETWEEN.match(rest)[0].strip():
+        if options.letters and len(second or first) == 1 and (sign := _BETWEEN.match(rest)) and not sign[0].strip():
             return parse_opening(text, options)
         return UNPARSEABLE if re.match(r"[\u3400-\u9fff](?<![类这的吧中是或和与及还跟以者])", rest) else given.pop()
 
