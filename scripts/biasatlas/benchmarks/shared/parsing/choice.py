@@ -1,6 +1,6 @@
 """One of several options: by letter, by name or by what it says. The first of these that says anything decides:
 
-1. the last explicit mark, such as a box or the key of an object (``_from_mark``);
+1. the last explicit mark, such as a box or the key of an object;
 2. all of the reply, where that is an option and no more (``_whole``);
 3. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
    (``_standing``), and none of several that it joins (``_foremost``);
@@ -40,16 +40,10 @@ class Evidence(NamedTuple):
 def parse_choice(reply: str, options: Options | Sequence[str]) -> Answer:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
     options, body = as_options(options), plain(reply)
-    if (marked := _from_mark(body, options)) is not None:
-        return marked
-    body = first_item(body, lambda line: _answers(line, options))
-    return _decided(body, options)
-
-
-def _answers(line: str, options: Options) -> bool:
-    """Whether a line is an answer by itself."""
-    said = list(_evidence(line, options))
-    return len(said) == 1 and said[0].option is not None and said[0].kind != "mention"
+    if marks := _MARKED.findall(body)[-9:]:
+        said = (_decided(mark.strip(), options) for mark in reversed(marks))
+        return next((each for each in said if each != UNPARSEABLE), UNPARSEABLE)
+    return _decided(first_item(body, lambda line: parse_opening(line, options) in range(len(options))), options)
 
 
 #: Between two options that are one answer.
@@ -65,25 +59,20 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     mentions = _apart(body, options)
     said = corrects = False
     for start, sentence in sentences(body):
-        end = start + len(sentence)
-        here = [
-            m._replace(start=m.start - start, end=min(m.end, end) - start) for m in mentions if start <= m.start < end
-        ]
+        places = range(start, start + len(sentence))
+        here = [m._replace(start=m.start - start, end=m.end - start) for m in mentions if m.start in places]
         before = sentence[: here[0].start] if here else sentence
         corrects = (again := bool(said and pattern("{correct}").search(before))) or corrects
         lettered = any(mention.lettered for mention in here)
         alive = _standing(sentence, [each for each in here if each.lettered or not lettered], options.letters)
-        if not alive:
-            continue
-        option, kind = _foremost(sentence, alive)
-        no = pattern("{declines}").search(sentence) if kind == "announced" else None
-        if no and not pattern("{contrast}|{conclude}").search(sentence, no.end()):
-            kind = "mention"
-        if kind == "mention" and again:
-            kind = "announced"
-        concludes = MARK in before or bool(pattern("{conclude}").search(before))
-        yield Evidence(option, kind, concludes, corrects, lettered)
-        said = True
+        if alive:
+            option, kind = _foremost(sentence, alive)
+            no = pattern("{declines}").search(sentence) if kind == "announced" else None
+            if no and not pattern("{contrast}|{conclude}").search(sentence, no.end()):
+                kind = "mention"
+            kind = "announced" if kind == "mention" and again else kind
+            yield Evidence(option, kind, bool(pattern("{conclude}").search(before)), corrects, lettered)
+            said = True
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
@@ -118,10 +107,7 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
     """How a sentence gives the option that it mentions, or "not"; ``since``: where the mention before it ends."""
     before, after = sentence[since : mention.start][-60:], sentence[mention.end :][:60]
     leads = not since and pattern(r"(?:[\W_]|{lead}|\d(?=[.)、]))*").fullmatch(before)
-    unknown = mention.lettered and pattern(r"[\s.):,\"']{0,4}{unknown}").match(after)
-    if unknown and leads:
-        return "head"
-    about = (mention.lettered or not letters) and not unknown  # else it may be a person who does not
+    about = mention.lettered or not letters  # else it may be a person who does not
     if about and pattern(r"[\"')\]]?:?\s{0,2}[✅✓✔❌✗]?\s?{worse}").match(after):
         return "not"
     if pattern(r"{not}\s{0,2}[\"'(\[]{0,2}$").search(before[-40:]):
@@ -132,31 +118,28 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
         return "better"
     if leads and (sentence[mention.end - 1] in ")]" or _CLOSED.match(after)):
         return "head"
-    cue = "{cue}" if letters else "{cue}|{topic}"
-    announced = pattern(rf"(?s:.*)(?:{cue})(?:(?!{{clause}})[^\n]){{0,40}}").fullmatch(before)
-    return "announced" if announced and not pattern(r"{supposed}[^,]{0,40}$").search(before) else "mention"
+    announced = pattern(r"{cue},?[^\n,;]{0,40}$").search(before) and not pattern(r"{supposed}[^,]{0,40}$").search(
+        before
+    )
+    return "announced" if announced else "mention"
 
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
     """The option that a sentence puts first (None: several, -1: a contradiction), and how."""
-    best, (last, kind) = min((kind for _, kind in alive), key=_SUREST.index), alive[-1]
+    best, last = min((kind for _, kind in alive), key=_SUREST.index), alive[-1][0]
+    chosen = [mention.option for mention, kind in alive if kind == best]
     named = {mention.option for mention, _ in alive}
     if -1 in named or len(named) == 1:
         return min(named), best
     between = sentence[alive[-2][0].end : last.start]
-    even = pattern("{even}")
-    if pattern("{correct}").search(between) and not even.search(between):
+    if pattern("{correct}").search(between) and not pattern("{even}").search(between):
         return last.option, "announced"
-    if kind in _SUREST[:3] and pattern("{contrast}|而是|其实|实际上|不如").search(between):
-        return last.option, kind
     joined = any(
         a.option != b.option and best in (first, second) and _JOINED.fullmatch(sentence[a.end : b.start])
         for (a, first), (b, second) in itertools.pairwise(alive)
     )
-    chosen = [mention.option for mention, kind in alive if kind == best]
-    if best != "better" and (joined or even.search(sentence)):
-        return None, best
-    return chosen[0] if best == "head" or len(set(chosen)) == 1 else None, best
+    even = best != "better" and (joined or pattern("{even}").search(sentence))
+    return None if even or (best != "head" and len(set(chosen)) > 1) else chosen[0], best
 
 
 def _decided(body: str, options: Options) -> Answer:
@@ -164,6 +147,8 @@ def _decided(body: str, options: Options) -> Answer:
     if (answer := _whole(body, options)) is not None:
         return answer
     said = list(_evidence(body, options))
+    if [each.option for each in said[: len(options)]] == [*range(len(options))]:
+        said = said[len(options) :] or said  # a list of the options before the answer
     if any(each.option == -1 for each in said):
         return AMBIGUOUS
     strong = _lettered([each for each in said if each.kind != "mention"])
@@ -173,31 +158,19 @@ def _decided(body: str, options: Options) -> Answer:
         ends = last.corrects or len(given) == 1 or (not surer and (last.concludes or last.kind == "whole"))
         if last.option is not None and ends:
             return last.option
-        return REFUSED if not given and _declines(body, options) else AMBIGUOUS
-    if _declines(body, options):
+        return AMBIGUOUS
+    unknown = pattern("(?<!我)(?<!i )(?<!we ){unknown}|(?:can't|cannot) (?:tell|determine)")
+    if declines(unknown.sub("", body) if len(options) > 2 else body):  # of three, one may be "cannot be determined"
         return REFUSED
     named = {each.option for each in _lettered(said)}
     if finished(body) and len(named) == 1 and (only := named.pop()) is not None:
         return only
-    return AMBIGUOUS if said or pattern("{open}[.。!！]?").fullmatch(body) else UNPARSEABLE
+    return AMBIGUOUS if said else UNPARSEABLE
 
 
 def _lettered(said: list[Evidence]) -> list[Evidence]:
     """What is said of letters, if any is given by its letter, else all: options' words are often the passage's."""
     return [each for each in said if each.lettered and each.option is not None] or said
-
-
-def _declines(body: str, options: Options) -> bool:
-    """Whether ``body`` declines; of three options "cannot be determined" may be one, and is no refusal by itself."""
-    if len(options) > 2:
-        body = pattern("(?<!我)(?<!i )(?<!we ){unknown}|(?:can't|cannot) (?:tell|determine)").sub("", body)
-    return declines(body)
-
-
-def _from_mark(body: str, options: Options) -> Answer | None:
-    """What the last explicit mark says that says anything: it decides against all prose."""
-    said = [_decided(mark.strip(), options) for mark in reversed(_MARKED.findall(body)[-9:])]
-    return next((each for each in said if each != UNPARSEABLE), UNPARSEABLE) if said else None
 
 
 _LETTERED = re.compile(
@@ -209,8 +182,6 @@ _LETTERED = re.compile(
 def _whole(text: str, options: Options) -> Answer | None:
     """The option that all of ``text`` is: letter, text or both; "ambiguous": a letter and another option's text."""
     text = text.strip()
-    if options.letters and re.fullmatch(rf"[{''.join(options.labels)}]{{2,9}}", text) and len(set(text)) > 1:
-        return AMBIGUOUS
     lettered = _LETTERED.fullmatch(text)
     if lettered and (content := options.content(lettered[2].strip())) is not None and len(lettered[2].strip(" .)")) > 1:
         letter = options.exact.get(lettered[1].casefold()) if options.letters else content

@@ -1,5 +1,6 @@
 """A reply as plain text: without thinking, other turns and markup, in one form of characters, of bounded length."""
 
+import itertools
 import json
 import math
 import re
@@ -33,7 +34,6 @@ _MARKUP = (
     (re.compile(r"~~[^~\n]{0,200}~~"), ""),
     (re.compile(r"\\(?:text|textbf|mathbf|mathrm|textit|textrm)\s?\{([^{}\n]{0,200})\}"), r"\1"),
     (re.compile(r"\\boxed\s?\{([^{}\n]{0,200})\}"), "\n※answer: \\1\n"),
-    (re.compile(r"\\(?:succ(?:eq|curlyeq|sim)?|gt|rightarrow)(?![a-z])|≻|→"), ">"),
     (re.compile(r"\\[()\[\] ,;:!]|\$"), " "),
     (
         re.compile(rf"<(?:{_TAG})>([^<]{{0,400}})(?:</\w{{1,15}}>|$)|\[\[([^\[\]\n]{{1,40}})\]\]", re.I),
@@ -41,12 +41,11 @@ _MARKUP = (
     ),
     (re.compile(r"```\w{0,9}|`|\*|(?<!\w)_+|_+(?!\w)"), ""),
     (re.compile(r"^[ \t]{0,9}(?:#{1,6}(?!\d)|>)[ \t]{0,3}", re.M), ""),
-    (re.compile(r"</?(?:b|i|p|em|strong|br|answer|final|output|eo[ae])\s?/?>", re.I), " "),
 )
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
-_HAN = re.compile(r"[\u3400-\u9fff]")
-#: Characters of an object that is repaired; what is longer is only read where it is whole.
-_REPAIRED = 2_000
+HAN = re.compile(r"[\u3400-\u9fff]")
+#: The outermost braces, of three levels; the last may not be closed.
+_OBJECT = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\}?)*+\}?)*+\}?")
 
 
 def answer_part(text: str) -> str:
@@ -84,7 +83,7 @@ def plain(text: str) -> str:
     text = simplified(unicodedata.normalize("NFKC", text).translate(_QUOTES))
     for markup, replacement in _MARKUP:
         text = markup.sub(replacement, text)
-    return _objects_as_lines(_tables_as_lines(text)).strip()
+    return _OBJECT.sub(_object_as_lines, _tables_as_lines(text)).strip()
 
 
 @cache
@@ -94,83 +93,58 @@ def _converter() -> OpenCC:
 
 def simplified(text: str) -> str:
     """``text`` in Simplified characters."""
-    return _converter().convert(text) if _HAN.search(text) else text
+    return _converter().convert(text) if HAN.search(text) else text
 
 
 def _tables_as_lines(text: str) -> str:
     """``text`` with the rows of Markdown tables as "cell: cell", without the column of full marks."""
+    full: int | None = None
     lines: list[str] = []
-    head: list[str] = []
-    for line in text.split("\n") if "|" in text else ():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")] if _ROW.match(line) else []
-        head = head or cells if cells else []
-        if cells and not re.fullmatch(r"[\s:-]*", "".join(cells)):
-            full = [bool(pattern("{full_marks}").fullmatch(name)) for name in head] + [False] * len(cells)
-            lines.append(": ".join(cell for cell, left_out in zip(cells, full, strict=False) if not left_out))
-        elif not cells:
-            lines.append(line)
-    return "\n".join(lines) if "|" in text else text
+    for line in text.split("\n"):
+        if _ROW.match(line):
+            cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+            full = next((i for i, cell in enumerate(cells) if pattern("{full_marks}").fullmatch(cell)), full)
+            line = ": ".join(cell for i, cell in enumerate(cells) if i != full and re.search(r"[^\s:-]", cell))
+        lines.append(line)
+    return "\n".join(lines)
 
 
-def _objects_as_lines(text: str) -> str:
-    """``text`` with its JSON objects as lines "key: value", repaired where they are broken or cut off."""
-    for part in _braced(text) if "{" in text else ():
-        if isinstance(value := _loaded(part), dict):
-            text = text.replace(part, "\n".join(["", *_lines(value, 4), ""]), 1)
-    return text
+def _object_as_lines(match: re.Match[str]) -> str:
+    """A JSON object as lines "key: value", repaired where it is short and broken; other braces as they are."""
+    try:
+        value = json.loads(match[0])
+    except (ValueError, RecursionError):
+        value = json_repair.loads(match[0][:2000]) if len(re.findall(r"[{[]", match[0])) <= 50 else None
+    return "\n".join(["", *_lines(value), ""]) if isinstance(value, dict) else match[0]
 
 
-def _lines(value: dict, depth: int) -> Iterator[str]:
+def _lines(value: dict) -> Iterator[str]:
     """A line for each key, a mark for one that names the answer or has the only number, and for the likeliest."""
     numbers = {each: key for key, each in value.items() if isinstance(each, int | float) and math.isfinite(each)}
     if len(numbers) > 1 and (0 < sum(numbers) < 1.005 or 99.5 < sum(numbers) < 100.5):
         yield f"{MARK}: {numbers[max(numbers)]}"
     for key, each in value.items():
         if isinstance(each, dict):
-            yield from _lines(each, depth - 1) if depth else ()
+            yield from _lines(each)
         else:
             said = "、".join(map(str, each)) if isinstance(each, list) else str(each)
             names = pattern("{answer_key}").fullmatch(str(key).strip()) or [*numbers] == [each]
             yield f"{MARK if names else key}: {' '.join(said.split())}"
 
 
-def _loaded(part: str) -> object:
-    try:
-        return json.loads(part)
-    except (ValueError, RecursionError):
-        few = part.count("{") + part.count("[") <= 50
-        return json_repair.loads(part[:_REPAIRED]) if few else None
-
-
-def _braced(text: str) -> list[str]:
-    """The outermost parts of ``text`` in braces, at most 50, the last one up to the end where it is not closed."""
-    depth, start, found = 0, 0, []
-    for brace in re.finditer(r"[{}]", text):
-        start = start if depth else brace.start()
-        depth = depth + 1 if brace[0] == "{" else max(0, depth - 1)
-        if not depth and text[start] == "{":
-            found.append(text[start : brace.end()])
-    return found[:50] + [text[start:]] * bool(depth)
+#: Between sentences: "A. He left" and "Mr. Smith" are in one.
+_STOP = re.compile(
+    r"\n+|[。!?;]+[\"')\]]{0,3}|(?<![\"'(]\w)(?<!^\w)(?<!\b[mM]r)(?<!\b[dD]r)\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)"
+    r"|(?<=[\u3400-\u9fff])\.",
+    re.M,
+)
 
 
 def sentences(text: str) -> list[tuple[int, str]]:
-    """The sentences of a plain ``text``, with their places: the first and last hundred. "A. He left" is one."""
-    found, start = [], 0
-    for stop in re.finditer(
-        r"\n+|[。!?;]+[\"')\]]{0,3}|\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)|(?<=[\u3400-\u9fff])\.", text
-    ):
-        bare = text[start : stop.start()].strip(" \t\"'([-•")
-        if text[stop.start()] == "." and (
-            len(bare) <= 2
-            or re.search(r"[\"'(]\w$", text[: stop.start()][-2:])
-            or re.search(r"\b(?:dr|mr|mrs|ms|no|vs|e\.g|i\.e|u\.s)$", bare, re.I)
-        ):
-            continue
-        if bare:
-            found.append((start, text[start : stop.end()]))
-        start = stop.end()
-    if text[start:].strip(" \t\"'([-•"):
-        found.append((start, text[start:]))
+    """The sentences of a plain ``text``, with their places: the first and last hundred."""
+    ends = [0, *(stop.end() for stop in _STOP.finditer(text)), len(text)]
+    parts = [(start, text[start:end]) for start, end in itertools.pairwise(ends)]
+    found = [(start, part) for start, part in parts if part.strip(" \t\n\"'([-•")]
     return found if len(found) <= 200 else found[:100] + found[-100:]
 
 
@@ -179,16 +153,12 @@ def finished(text: str) -> bool:
     return len(text) < 30 or bool(re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", text))
 
 
-_HEAD = r"^[\s\"'(\[【#*-]{0,6}"
-_ITEM = pattern(_HEAD + r"(?:{item}\s?[#(]?\s?\d{0,3}[)\]】]?\s?(?:[:.]|$))")
-_REASON = pattern(_HEAD + "{reason}")
-#: Lines that may belong to another item.
+#: Lines that may belong to another item, and those that go on with an answer.
 _OTHER = pattern(
-    r"^\s{0,4}(?!※)(?:[^\n:,.。!?;\"]{1,24}:|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]"
-    r"|$)(?!\d)|[二三四][.)、]|第[二三四2-9][题句条则项个]|\"[^\"\n]{4,300}\"|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|[-=_~]{3,}\s{0,3}$"
-    r"|(?:please |now )?(?:rate|rank|order|choose|classify|judge|score|grade|label) (?:the|this|these|each|which)\b"
-    r"|请[你您问为将对评打选判排分给根阅看继从在比按依仔回]|[^\n]{1,300}[?]\s{0,3}$|你是|you are )"
+    r"\s{0,4}(?!※)(?:[^\n:,.。!?;\"]{1,24}:|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|请|[^\n]{1,300}[?]\s{0,3}$"
+    r"|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]|$)(?!\d))"
 )
+_REASON = pattern(r"[\s\"'(\[【#*-]{0,6}{reason}")
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
@@ -201,7 +171,6 @@ def first_item(body: str, answers: Callable[[str], bool]) -> str:
     for at, line in enumerate(lines[1:60], 1):
         if listed and numbered.match(line):
             continue
-        listed = listed or bool(re.match(r"\s{0,3}\(?1\s?[.)、]", line))
-        if _ITEM.match(line) or (_OTHER.match(line) and not _REASON.match(line)):
+        if _OTHER.match(line) and not _REASON.match(line):
             return "\n".join(lines[:at])
     return body

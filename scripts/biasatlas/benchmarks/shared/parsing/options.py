@@ -11,13 +11,10 @@ from typing import NamedTuple
 from rapidfuzz import fuzz
 
 from biasatlas.benchmarks.shared.parsing import pattern, words
-from biasatlas.benchmarks.shared.parsing.normalise import simplified
+from biasatlas.benchmarks.shared.parsing.normalise import HAN, simplified
 
 #: A form with a typo: so alike in percent, and so much more than to the second.
 _ALIKE, _AHEAD = 92, 6
-#: Characters of a form that are looked for in a text.
-_LONGEST_FORM = 300
-_HAN = re.compile(r"[\u3400-\u9fff]")
 #: A letter of another script. Without regard to case, which would take time for each of 26,000 Chinese characters.
 _LETTERS = r"(?-i:[^\W\u3400-\u9fff])"
 
@@ -50,9 +47,7 @@ def folded(text: str) -> str:
 def squash(text: str) -> str:
     """``text`` for comparison: no case, script, punctuation, spaces, articles; 其它 as 其他, 和, 与 and / as one."""
     text = re.sub(r"(?<=[\u3400-\u9fff])\s{0,2}(?:和|与|及|以及|、|/|&)\s{0,2}(?=[\u3400-\u9fff])", "和", folded(text))
-    text = re.sub(r"\s{0,2}(?:/|&)\s{0,2}", " and ", text)
     text = re.sub(r"[^\w'+#.%<>=\-]|(?<!\w)[.'\-]|[.'\-](?!\w)|_", " ", text)
-    text = re.sub(r"(?<=[\u3400-\u9fff])\s+|\s+(?=[\u3400-\u9fff])", "", text)
     return re.sub(r"^(?:the|an?|option)\s(?=\w\w)", "", " ".join(text.replace("-", " ").split()))
 
 
@@ -77,42 +72,28 @@ class Options(tuple[Option, ...]):
         return tuple(option.label for option in self)
 
     @cached_property
-    def alone(self) -> "Options":
-        """The labels, without texts and aliases."""
-        return Options.of(self.labels)
-
-    @cached_property
     def letters(self) -> bool:
         """Whether the labels are letters."""
         return all(re.fullmatch(r"[A-Za-z]", label) for label in self.labels)
 
     @cached_property
     def names(self) -> list[tuple[str, int]]:
-        """Every form of every option but letters, with its option, the longest first.
-
-        A form of two options is none; a half of a label is one, if no other label has it.
-        """
-        shown: dict[str, str] = {}
-        owners: dict[str, set[int]] = {}
+        """Every form of every option but letters, with its option, the longest first; a form of two options is none."""
+        owners: dict[str, tuple[str, set[int]]] = {}
         for i, option in enumerate(self):
             for form in self._forms(option):
-                shown.setdefault(squash(form), form)
-                owners.setdefault(squash(form), set()).add(i)
-        for i, label in enumerate(self.labels if not self.letters else ()):
-            for half in re.split(r"\s?[/／]\s?|(?<=..)[与和及](?=..)| and | & ", label):
-                if sum(half in each for each in self.labels) == 1:
-                    owners.setdefault(squash(half), {i})
-                    shown.setdefault(squash(half), half)
-        unique = [(shown[form], min(them)) for form, them in owners.items() if len(them) == 1]
+                owners.setdefault(squash(form), (form, set()))[1].add(i)
+        unique = [(form, min(them)) for key, (form, them) in owners.items() if key and len(them) == 1]
         return sorted(unique, key=lambda name: -len(name[0]))
 
     def _forms(self, option: Option) -> Iterator[str]:
-        texts = [*(() if self.letters else (option.label,)), option.text, *option.aliases]
-        mine = {squash(text) for text in (option.label, *texts)}
-        yield from (text for text in texts if squash(text))
+        """The label, the text and aliases of an option, and halves of its label that no other label has."""
+        if not self.letters:
+            halves = re.split(r"\s?[/／]\s?|(?<=..)[与和及](?=..)| and | & ", option.label)
+            yield from (option.label, *(half for half in halves if sum(half in each for each in self.labels) == 1))
+        yield from (option.text, *option.aliases)
+        mine = {squash(text) for text in (option.label, option.text, *option.aliases)}
         yield from words("unknown") if mine & {*map(squash, words("unknown"))} else ()
-        for names in (group.split("=") for group in words("aliases")):
-            yield from names if mine & {*map(squash, names)} else ()
 
     @cached_property
     def exact(self) -> dict[str, int]:
@@ -122,20 +103,16 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def spelt(self) -> dict[str, int]:
-        """How an answer may begin, in lower case and without an article: letters and names."""
+        """How an answer may begin, in lower case, with an article or without, the longest first."""
         names = {re.sub(r"^(?:the|an?) (?=\w\w)", "", folded(name).strip(" .。")): i for name, i in self.names}
-        return names | {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
-
-    @cached_property
-    def beginnings(self) -> set[str]:
-        """The beginnings of all names, of up to three characters."""
-        names = [form for form in self.spelt if len(form) > 1 or not self.letters]
-        return {form[:end] for form in (*names, "the", "an") for end in (1, 2, 3)}
+        forms = {f"{article}{name}": i for article in ("", "the ", "a ", "an ") for name, i in names.items()}
+        forms |= {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
+        return dict(sorted(forms.items(), key=lambda form: -len(form[0])))
 
     def content(self, text: str) -> int | None:
         """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
         so."""
-        key = squash(text[: 2 * _LONGEST_FORM])
+        key = squash(text[:600])
         if key in self.exact or len(key) < 3:
             return self.exact.get(key)
         alike = [0.0] * len(self)
@@ -144,14 +121,13 @@ class Options(tuple[Option, ...]):
         *_, second, best = [-100.0, *sorted(alike)]
         if best >= _ALIKE and best - second >= _AHEAD:
             return alike.index(best)
-        rests = [(form[len(key) :], i) for form, i in self.exact.items() if form.startswith(key)]
-        begun = {i for rest, i in rests if rest[0] == " " or len(rest) < 0.7 * len(key)}
+        begun = {i for form, i in self.exact.items() if form.startswith(key)}
         return begun.pop() if len(begun) == 1 else None
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
         """A group for each of ``names``."""
-        forms = (_pattern(squash(form)) if len(form) <= _LONGEST_FORM else "(?!)" for form, _ in self.names)
+        forms = (_pattern(squash(form)) for form, _ in self.names)
         return re.compile("|".join(f"({form})" for form in forms) or "(?!)", re.I)
 
     def mentions(self, text: str) -> list[Mention]:
@@ -171,9 +147,8 @@ class Options(tuple[Option, ...]):
                 yield Mention(*match.span(), option, False)
 
     def _by_letter(self, text: str) -> Iterator[Mention]:
-        places = {option.label.upper(): i for i, option in enumerate(self)}
         for match in _LETTER.finditer(text):
-            if (option := places.get(match["letter"].upper())) is not None and _is_letter(text, match):
+            if (option := self.spelt.get(match["letter"].lower())) is not None and _is_letter(text, match):
                 yield Mention(*match.span(), option, True)
         for i, place in enumerate(_PLACES[: len(self)]):
             for match in place.finditer(text):
@@ -186,69 +161,54 @@ def _pattern(key: str) -> str:
     text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
     for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
         text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
-    text = text.replace(r"其\s?他", r"其\s?[他它]")
-    return text if _HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
+    return text if HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
 
 
-#: What may stand before an ordinary word that is meant as an option, and behind it.
-_MEANT = (
-    re.compile(
-        r"(?:^|[\n\"'(\[:,.)。是为选择入于到属]|\b(?:is|say|answer|says|be|as|into|to|under|in|choose|pick))\s{0,3}[\"'(]?$"
-    ),
-    re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的])"),
-)
+#: What stands behind an ordinary word that is meant as an option.
+_MEANT = re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的]|because|since)")
 
 
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
-    if form.endswith("answer") and re.search(r"\b(?:i|we)\s{0,2}$", before, re.I):
+    if form.endswith("answer") and re.search(r"\b(?:i|we)\s$", before, re.I):
         return False  # who writes "I can't answer" declines
     if squash(form) in words("common"):
         joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
-        return bool(not joined and _MEANT[0].search(before) and _MEANT[1].match(after))
-    return not re.search(r"(?:\w[-']|\b(?:any|no) )$", before)
+        return bool(not joined and _MEANT.match(after))
+    return not re.search(r"\w[-']$", before)
 
 
+#: A letter that stands alone, and no grade, initial ("B. F. Skinner") or key of a number ("B: 0.7").
 _LETTER = re.compile(
-    r"(?:\b(?:option|sentence|statement|choice|letter|candidate|number)\s{1,2}|(?:选项"
-    r"|句子?)\s{0,2})?[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w"
-    r"|'(?!s (?:the|more|most|right|correct|my|best|it)\b)\w)(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?",
-    re.I,
+    r"(?:\b(?:option|sentence|statement|choice)\s{1,2}|(?:选项|句子?)\s{0,2})?[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])"
+    r"(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w|'(?!s (?:the|more|most)\b)\w|\.\s?[A-Z]\."
+    r"|[:=]\s?\d|\.\d)(?P<close>[\"')\]>]{0,3})(?:选项|[项句](?:子|话)?)?"
 )
 
 
 def _is_letter(text: str, match: re.Match[str]) -> bool:
     """Whether a letter that stands alone is an option's, and no article, initial, grade or part of a name."""
-    letter, start = match["letter"], match.start("letter")
-    before, after = text[max(0, start - 40) : start], text[match.end() : match.end() + 40]
-    if pattern(r"{blocked}\s?$").search(before.rstrip("\"'(")) or pattern("{after}").match(after):
-        return False
-    if re.match(r"\.\s?[A-Z]\.|[:=]\s?\d|\.\d", after):  # "B. F. Skinner", "B: 0.7"
-        return False
+    before, after = text[: match.start("letter")][-40:], text[match.end() : match.end() + 40]
     word = re.match(r"\s{1,2}[a-z'\"]+", after)
-    if letter.islower():
-        alone = re.match(r"\s{0,3}(?:$|[.):,;\n。])", after) and (not before.strip(" \"'([-*") or before[-1:] == "\n")
+    if match["letter"].islower() and not match["close"]:
         cue = pattern(r"(?:{cue}|\b(?:is|be|are|as|with)|[是为选])\s?:?[\s\"'(\[-]{0,4}$")
-        return bool(match["close"] or alone or (not word and cue.search(before)))
-    article = letter in "AI" and word and not match["close"] and not pattern(r"\s{1,2}{verb}").match(after)
-    return not article or bool(re.search(r"[a-z,]\s{1,2}$", before))
+        return bool(not word and cue.search(before))
+    return not (match["letter"] in "AI" and word and not match["close"]) or bool(pattern(r"\s{1,2}{verb}").match(after))
 
 
 _NOUN = r"(?:\s(?:sentence|option|one|statement|choice|continuation|answer))"
-_THING = r"(?:一?[个种])?(?:句[子话]?|选项|情况|说法|陈述|描述|叙述|答案)"
 _PLACES = tuple(
     re.compile(
-        rf"(?<!after )(?<!until )\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|sounds|would|because"
-        rf"|since|makes|as|more|appears|reads|fits)\b|[.,;]|\s?$)|\b(?:sentence|option|statement|choice"
-        rf"|number)\s?(?:number\s|no\.\s?|#)?(?:{number}|{spelt})(?!\w)|(?<![一每逐])(?:句子?|选项){number}(?![\d个])"
-        rf"|第{number}(?:{_THING}|(?:个|种)(?=[^\w]|更|比|的|较|描|最|所|发|也|略|稍|$)|句(?!话))|{side}",
+        rf"\b(?:the\s)?(?:{word}){_NOUN}|\bthe\s(?:{word})(?=\s(?:is|seems|would|because)\b|[.,;]|\s?$)"
+        rf"|\b(?:sentence|option|statement|number)\s?#?{number}(?!\w)|(?<![一每逐])(?:句子?|选项){number}(?![\d个])"
+        rf"|第{number}(?:一?[个种]|句话?|选项)(?:句子|选项|说法)?|{side}",
         re.I,
     )
-    for word, number, spelt, side in (
-        ("first|1st|former", "[1一]", "one", rf"前者|(?<![之以目])前[一面]?的?(?:那|这)?{_THING}"),
-        ("second|2nd|latter", "[2二]", "two", rf"后者|(?<![最之以])后[一面]?的?(?:那|这)?{_THING}"),
-        ("third|3rd", "[3三]", "three", r"(?!)"),
+    for word, number, side in (
+        ("first|1st|former", "[1一]", "前者|(?<![之以目])前一?句"),
+        ("second|2nd|latter", "[2二]", "后者|(?<![最之以])后一?句"),
+        ("third|3rd", "[3三]", "(?!)"),
     )
 )
 
