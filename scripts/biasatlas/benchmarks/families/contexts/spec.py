@@ -35,9 +35,7 @@ METRICS = {
         "100: it always names the right group where groups differ; 33.3: it guesses; 0: it never names the right one",
         "%",
     ),
-    "contextual_awareness": Metric(
-        None, "100: it names a group only where groups differ, and the right one; 33.3: it guesses", "%"
-    ),
+    "contextual_awareness": Metric(None, "100: it names a group only where groups differ; 33.3: it guesses", "%"),
 }
 
 

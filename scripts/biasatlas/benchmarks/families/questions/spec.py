@@ -131,7 +131,7 @@ class QuestionsDescription(Description):
         "answers", [], description='Other wordings of the option "it cannot be known" that replies may use.'
     )
     cleaned: str = field(
-        "answers", "", description="File of errata in resources, such as `errata/mine.yaml`, for `text: cleaned` alone."
+        "answers", "", description="File of errata in resources, such as `errata/mine.yaml`, only for `text: cleaned`."
     )
 
     @model_validator(mode="after")
