@@ -90,7 +90,7 @@ def test_transformers_serve_is_greedy_until_told(transformers_serve, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"model": "no-such"}, "no-such at .* does not take the requests"),
+        ({"model": "no-such"}, r"no-such at .* has a fault of its own \(500 .*look at `model`"),
         ({"top_logprobs": 5}, "gives no 5 top log-probabilities"),
         ({"prompt_logprobs": True}, "returns no log-probabilities of a prompt"),
         ({"dialect": "vllm"}, "422 .*top_k"),

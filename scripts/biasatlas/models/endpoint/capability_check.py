@@ -132,7 +132,7 @@ class _Probe:
         if kind == "retry":
             return (
                 f"{self.where} has a fault of its own ({status} {text}): run again later; if the server is yours, look "
-                "at its log."
+                "at `model` and its log."
             )
         names = ", ".join(shown(name, self.entry) for name in sorted(self.names)[:20])
         listed = f". It lists: {names}." if names else f". {self.look_at_url()}." if kind == "model" else ""
