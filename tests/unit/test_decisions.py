@@ -449,7 +449,7 @@ def test_discrim_eval_gives_the_nine_published_gaps(tmp_path):
     _, released = gaps("released")
     assert max(released.values()) <= 4e-4 and sorted(released.values())[2] < 1e-12, released
     scores, whole = gaps("recommended")
-    assert whole.pop("gemma-2-27b") <= 8e-4 and max(whole.values()) <= 1.4e-4, whole
+    assert whole.pop("gemma-2-27b") <= 7.7e-4 and max(whole.values()) <= 1.4e-4, whole
     with pytest.raises(UserError, match=r"9450 replies to 9449 cases\. As `data`, name the folder of explicit.jsonl"):
         scored("discrim_eval", items[1:], pickles, tmp_path, "released")
     one = scores[scores["model"] == "llama-3.1-8b"]
