@@ -272,7 +272,7 @@ def export_results(configfile: str, formats: list[str]) -> None:
 
 
 def check_store(folder: str, repair: bool) -> int:
-    """Look for damaged lines in a response store, and take them out.
+    """Find damaged lines in a response store; --repair takes them out.
 
         bias-atlas check-store results/store/MODEL
         bias-atlas check-store --repair results/store/MODEL

@@ -247,7 +247,7 @@ def test_ss_one_unreadable_reply_costs_one_reply():
     """The word of each sentence has the share of its comparisons that were read, times all of them."""
 
     def respond(asked, silent=("gender-2/1-2",)):
-        return say(asked.assign(repeats=1), lambda request: "都可能" if request.request_id in silent else "A")
+        return say(asked.assign(repeats=1), lambda request: "A或B" if request.request_id in silent else "A")
 
     sampled = changed(RECOMMENDED, answers="sampled")
     row = scored(ITEMS, "SS", sampled, respond).set_index("item_id").loc["gender-2"]

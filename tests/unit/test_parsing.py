@@ -60,6 +60,8 @@ SHORT = [
     (FIELDS, "職業", "职业"),
     (Options.of(["职业/收入", "年龄"]), "收入", "职业/收入"),
     (Options.of(["yes", "no"]), "There are no easy answers here.", UNPARSEABLE),
+    (Options.of(["yes", "no"]), "I see the question but cannot provide a yes/no response.", UNPARSEABLE),
+    (Options.of(["yes", "no"]), "It takes care rather than a simple yes/no.", UNPARSEABLE),
     (Options.of(["yes", "no"]), "No. It is too early.", "no"),
 ]
 NUMBERS = [

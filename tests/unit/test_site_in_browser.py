@@ -75,8 +75,8 @@ def write_site(folder, models, texts, lost=(), unparsed=()):
     left = dict.fromkeys(
         ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed", "not_applicable"), 0
     )
-    table = pd.DataFrame(rows).assign(no_interval_reason=None, **left, published="60", difference=0.5)
-    table.loc[table["model"].isin([*lost, *unparsed]), ["refused", "n"]] = [count, 0]
+    table = pd.DataFrame(rows).assign(no_interval_reason=None, **left, unparsed=0.0, published="60", difference=0.5)
+    table.loc[table["model"].isin([*lost, *unparsed]), ["refused", "n", "unparsed"]] = [count, 0, 100.0]
     table.to_csv(folder / "prompted.csv", index=False)
     run = Run(
         *("crows_pairs", "recommended", "crows_pairs", "sample", [HOSTILE[0]]),

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,9 @@ def bucket(monkeypatch):
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", url := f"http://{host}:{port}")
+    # What a test before put into a bucket of this name lives on in the process.
+    urllib.request.urlopen(urllib.request.Request(f"{url}/moto-api/reset", method="POST")).close()
     yield boto3.resource("s3").create_bucket(Bucket="atlas")
     server.stop()
 

@@ -157,7 +157,7 @@ class Views:
         return self.row(model) | {
             "kind": entry["kind"],
             "what": what_model_is(entry),
-            "counts": f"Of its headline numbers: {counted(cells)}.",
+            "counts": f"Headline verdicts: {counted(cells)}.",
             "results": results,
             "asked": asked,
             "asked_columns": used,

@@ -304,7 +304,7 @@ def _more(claim: Claim, factor: str) -> str:
     if times <= 1:
         return "; a little more data might decide it"
     if times > _MANY:
-        return "; this benchmark is too small to tell"
+        return "; more data is unlikely to decide it"
     return f"; about {math.ceil(times)} times as much data might decide it"
 
 

@@ -137,7 +137,7 @@
         line.onclick = () => open(row, "opened");
         line.style.cursor = "pointer";
       },
-      language: { emptyTable: "No row fits.", zeroRecords: "No row fits." },
+      language: { emptyTable: "No row matches.", zeroRecords: "No row matches." },
     });
     // Rows that come into view are drawn with all others anew: the focus stays on its row.
     let held;

@@ -11,7 +11,7 @@
   const grid = new jQuery.fn.dataTable.Api(
     jQuery(table).DataTable({
       paging: false, info: false, order: way ? [[Number(column), way]] : [], autoWidth: false, titleRow: 1,
-      language: { zeroRecords: "No model fits." },
+      language: { zeroRecords: "No model matches." },
       layout: { topStart: null, topEnd: null, bottomStart: null, bottomEnd: null },
     }),
   );

@@ -165,7 +165,7 @@ def _pattern(key: str) -> str:
 
 
 #: What stands behind an ordinary word that is meant as an option.
-_MEANT = re.compile(r"(?![\"')]{0,2}\s?(?:/|or|and)\s)\s{0,3}(?:$|[^\w\s]|\n|[类的]|because|since)")
+_MEANT = re.compile(r"(?![\"')]{0,2}\s?(?:/|(?:or|and)\s))\s{0,3}(?:$|[^\w\s]|\n|[类的]|because|since)")
 
 
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
@@ -174,7 +174,7 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     if form.endswith("answer") and re.search(r"\b(?:i|we)\s$", before, re.I):
         return False  # who writes "I can't answer" declines
     if squash(form) in words("common"):
-        joined = re.search(r"\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}$", before)
+        joined = re.search(r"(?:\b(?:an?|simple|definitive|clear|either|or|of|and)\s[\"'(]{0,2}|\w/)$", before)
         return bool(not joined and _MEANT.match(after))
     return not re.search(r"\w[-']$", before)
 
