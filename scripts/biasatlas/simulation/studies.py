@@ -54,10 +54,10 @@ class Study(_Section):
     word models trained on the texts, or with ``network`` in ``base`` of transformers (:mod:`.ngrams`); "rounds": the
     same as "evidence", of models that are asked in rounds (:mod:`.rounds`).
 
-    To save time a study takes of the clusters only ``every`` so-manieth (of a sample all), or of several prompts only
-    the first (``one_prompt``), and at ``most`` so many seeds; a card says how many there were. Every nuisance that fits
-    the tasks is tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are settings of the study's own
-    by name. Of trained models, and of those asked in rounds, only the latter are.
+    To save time a study takes every ``every``-th cluster only (of a sample all), of several prompts only the first
+    (``one_prompt``), and ``most`` seeds at most; a card says how many there were. Every nuisance that fits the tasks is
+    tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are further settings of the study, by name.
+    Studies of trained models and of models asked in rounds try only these.
     """
 
     benchmark: str
