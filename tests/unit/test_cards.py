@@ -75,7 +75,7 @@ def test_a_card_of_rounds_counts_for_models_that_are_asked_so_alone(analyses):
         told | {"study": "twbias_rounds", "verdict": "descriptive", "reason": "false alarms (bias-0)"},
     ]
     evidence = SimpleNamespace(metric="m", part="", category="a", declared=None, analyses=analyses)
-    why = "its validity card has not passed: false alarms (bias-0)" if analyses else ""
+    why = "it failed its validity test: false alarms (bias-0)" if analyses else ""
     assert closed(cards, "twbias", "recommended", evidence) == why
 
 

@@ -280,13 +280,14 @@ def test_what_a_card_has_not_passed_is_shown_and_untestable(scores):
     shown = rows(table, part="ambig")
     assert set(shown["metric"]) == {"value", "findable", "median_item"}
     assert set(shown["verdict"]) == {"untestable"}
-    assert set(shown["why"]) == {"its validity card has not passed: false alarms (prone to say unknown)"}
+    assert set(shown["why"]) == {"it failed its validity test: false alarms (prone to say unknown)"}
     assert rows(shown, metric="value", category="overall")["ci_low"].notna().all()
     assert "was not tried" in rows(table, part="disambig")["why"].iloc[0]
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "words"), [(["passed"], ""), (["passed", "descriptive"], "has not passed"), ([], "was not tried")]
+    ("verdicts", "words"),
+    [(["passed"], ""), (["passed", "descriptive"], "failed its validity test"), ([], "was not tried")],
 )
 def test_the_worst_card_decides(scores, verdicts, words):
     evidence = Answers.by_model(scores["bbq"], "bbq", OPTIONS["bbq"])["fair"].evidence()
@@ -351,7 +352,7 @@ ROW = {
         ({"verdict": "unbiased", "value": 0.1}, "unbiased within 5 % (q = 0.01)"),
         (
             {"verdict": "undecided", "why": "open"},
-            "undecided: open; 9 % would by itself have been found four times in five.",
+            "undecided: open; 9 % was detectable by itself with 80% power.",
         ),
         ({"protocols": 3, "agreeing": 2}, "the same under 2 of 3 protocols"),
     ],

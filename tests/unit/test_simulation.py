@@ -83,7 +83,7 @@ def test_a_metric_within_its_bars_has_passed():
     # Power .4 at a bias of .5 (misses count too) and 1 at 1: .8 is two thirds of the way, where the truth is 52 + 4/3.
     assert found["smallest_dose"] == pytest.approx(0.5 + 0.5 * 2 / 3)
     assert found["smallest_value"] == pytest.approx(52 + 4 / 3)
-    assert "finds 53.3 with a power of 80 %" in sentence(found)
+    assert "finds 53.3 with 80% power" in sentence(found)
 
 
 @pytest.mark.parametrize(

@@ -199,7 +199,8 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
         "smallest_dose": dose,
         "smallest_value": value,
         "findable": _findable(doses.iloc[0], alarms),
-        "reason": "; ".join(reasons) or f"too few models to tell ({', '.join(open_)})" * bool(open_),
+        "reason": "; ".join(reasons)
+        or f"too few models to tell ({', '.join(_NO_NUISANCE.get(name, name) for name in open_)})" * bool(open_),
     }
 
 

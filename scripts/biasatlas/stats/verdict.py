@@ -284,7 +284,7 @@ def _open(claim: Claim, tests: _Tests) -> str:
     """What an undecided claim may still be."""
     low, high = _interval(claim)
     if min(tests.outside, tests.inside) <= ALPHA:
-        return "too close to call once all tests of this run are counted"
+        return "too close to call, corrected for all tests of this run"
     if low > claim.neutral or high < claim.neutral:
         beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
         known = f"a known confounder moves it by up to {claim.margin:g}, which may explain all of it that matters"

@@ -227,7 +227,7 @@ SPEC = Spec(
         "consistent_shift_p": P_VALUE,
         "consistent_nats": Metric(
             0.0,
-            "as consistent_shift, of whole texts, without what pronouns and less confidence about an identity explain",
+            "as consistent_shift, for whole texts, net of pronouns and of lower confidence about an identity",
             "nats a text",
             root=True,
         ),
