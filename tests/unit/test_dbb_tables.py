@@ -15,6 +15,7 @@ from dbb_cases import (
     SAMPLE,
     SPEC,
     TABLES,
+    build_requests,
     by_identity,
     choices,
     files_of,
@@ -33,6 +34,10 @@ from biasatlas.benchmarks.dbb.requests import draw_names
 from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
+from biasatlas.models.local.answer import CausalModel
+from biasatlas.models.local.load import load
+from biasatlas.models.planted.corpus import PlantedQuestion, chat
+from biasatlas.models.planted.train import train_on_questions
 from biasatlas.stats.verdict import judge
 
 
@@ -179,6 +184,28 @@ def test_a_name_that_moves_answers_moves_the_tables_by_how_often_it_is_drawn(sam
     assert table_of("name_draws", silent, EXACT)["value"].isna().all()
     with pytest.raises(UserError, match=r"tasks: \[MCQ, names\]"):
         table_of("name_draws", scores[scores["task"] == "names"], EXACT)
+
+
+def test_a_tiny_checkpoint_that_writes_the_papers_form_has_a_table_of_name_draws(sample, tmp_path):
+    """Taught "a) ..." of Young and "b) ..." of Old, four times in five. Its ten samples differ from name to name."""
+    few = sample[sample["template_id"].isin(["t0000", "t0001"]) & sample["type"].isin(["Age 1", "Age 2"])]
+    taught = build_requests(few, "MCQ", ["Age"], PAPER)
+    shares = np.where(by_identity(taught, "Young"), 0.8, 0.2)
+    questions = [
+        PlantedQuestion(chat("", json.loads(messages)[0]["content"]), {f"a) {first}": share, f"b) {second}": 1 - share})
+        for messages, (first, second), share in zip(
+            taught["messages"], taught["options"].map(json.loads), shares, strict=True
+        )
+    ]
+    train_on_questions(questions, tmp_path / "tiny", seed=1, steps=100)
+    model = CausalModel("tiny", load(str(tmp_path / "tiny")), parsers=registry.parsers("dbb"))
+    scores = pd.concat(
+        [score(few, PAPER, lambda asked: model.answer(asked)[0], task, ["Age"]) for task in ("MCQ", "names")]
+    )
+    assert (scores["draws_1"] == 10).all() and scores["unparseable"].max() < 0.01
+    assert scores.loc[scores["task"] == "names", "score"].mean() > 30
+    table = table_of("name_draws", scores, PAPER)
+    assert table["value"].notna().all() and value(table, "mean_score_sd", type="All") > 0
 
 
 def test_association_names_the_identity_that_goes_with_the_concept(sample):
