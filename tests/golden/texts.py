@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import Parser
 
 AB = ["A", "B"]
 TEN = [str(value) for value in range(11)]

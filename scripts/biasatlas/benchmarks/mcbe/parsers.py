@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, Parser
-from biasatlas.benchmarks.shared.parsing.named import REPLIES, Choice, Whole
-from biasatlas.benchmarks.shared.parsing.normalise import plain
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser, Whole
+from biasatlas.benchmarks.shared.parsing.normalise import declines, plain
 from biasatlas.benchmarks.shared.parsing.numbers import place, stated_number
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 
 def letter_in_five(text: str) -> str | None:
@@ -106,9 +105,9 @@ def _open_first_number(text: str, options: Options) -> Answer | None:
 
 #: The same for choices.
 PARSERS: dict[str, Parser] = {
-    "mcbe_first_five_characters": Choice(_read_letter_in_five, _open_letter_in_five),
-    "mcbe_substring": Choice(_read_any_label, _open_any_label),
-    "mcbe_first_number": Choice(_read_first_number, _open_first_number),
+    "mcbe_first_five_characters": Parser(_read_letter_in_five, _open_letter_in_five),
+    "mcbe_substring": Parser(_read_any_label, _open_any_label),
+    "mcbe_first_number": Parser(_read_first_number, _open_first_number),
 }
 
 

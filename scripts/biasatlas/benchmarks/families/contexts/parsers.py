@@ -3,11 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, words
-from biasatlas.benchmarks.shared.parsing.named import Choice
-from biasatlas.benchmarks.shared.parsing.normalise import answer_part, plain
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, words
+from biasatlas.benchmarks.shared.parsing.named import Parser
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 
 def parse_beginning(reply: str, options: Options | Sequence[str]) -> Answer:
@@ -40,4 +39,4 @@ def _either(options: Options) -> tuple[list[str], str]:
     return labels, "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
 
 
-PARSERS: dict[str, Parser] = {"beginning": Choice(parse_beginning, open_beginning)}
+PARSERS: dict[str, Parser] = {"beginning": Parser(parse_beginning, open_beginning)}

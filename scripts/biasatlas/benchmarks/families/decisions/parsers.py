@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from biasatlas.benchmarks.families.contexts.parsers import PARSERS as BY_BEGINNING
-from biasatlas.benchmarks.shared.parsing import Answer, Parser
-from biasatlas.benchmarks.shared.parsing.named import Choice
+from biasatlas.benchmarks.shared.parsing import Answer
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
 from biasatlas.benchmarks.shared.parsing.options import Options
 
@@ -25,4 +25,4 @@ def open_rank(text: str, options: Options) -> None:
     """No beginning decides: "1" may become "10", "1st" or "1. Anna"."""
 
 
-PARSERS: dict[str, Parser] = {"rank": Choice(parse_rank, open_rank), **BY_BEGINNING}
+PARSERS: dict[str, Parser] = {"rank": Parser(parse_rank, open_rank), **BY_BEGINNING}

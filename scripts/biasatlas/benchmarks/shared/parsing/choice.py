@@ -15,9 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, plain, sentences
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, QUOTED, declines, finished, first_item, plain, sentences
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 _MARKED = re.compile(rf"(?:{MARK}:|【(?:最终|正确|参考)?答案】:?)\s{{0,3}}(\S[^\n]{{0,300}})")
 
@@ -56,11 +55,9 @@ _CLOSED = pattern(
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
-    mentions = _apart(body, options)
     said = corrects = False
-    for start, sentence in sentences(body):
-        places = range(start, start + len(sentence))
-        here = [m._replace(start=m.start - start, end=m.end - start) for m in mentions if m.start in places]
+    for sentence in sentences(body):
+        here = _apart(sentence, options)
         before = sentence[: here[0].start] if here else sentence
         corrects = (again := bool(said and pattern("{correct}").search(before))) or corrects
         lettered = any(mention.lettered for mention in here)
@@ -195,3 +192,17 @@ def parse_opening(text: str, options: Options) -> Answer:
     if said is None or said.kind == "mention":
         return UNPARSEABLE
     return AMBIGUOUS if said.option is None else said.option
+
+
+def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
+    """Of a reply in free words: option 0 ("answered"), unless it declines and says nothing behind a contrast."""
+    body = plain(reply)
+    if not re.search(r"\w", body):
+        return UNPARSEABLE
+    found = [sentence.strip() for sentence in sentences(QUOTED.sub('"…"', body))]
+    for i, sentence in enumerate(found[:4]):
+        if no := pattern("{declines}").search(sentence):
+            contrast = pattern("{contrast}")
+            turns = (contrast.search(sentence, no.end()), *map(contrast.match, found[i + 1 :]))
+            return 0 if any(turns) else REFUSED
+    return 0

@@ -62,8 +62,6 @@ class Options(tuple[Option, ...]):
 
         ValueError: there are texts, and not as many as labels.
         """
-        if texts and len(texts) != len(labels):
-            raise ValueError(f"{len(labels)} labels and {len(texts)} texts")
         shown = zip(labels, texts or [""] * len(labels), strict=True)
         return _known(tuple(Option(label, text, tuple((aliases or {}).get(label, ()))) for label, text in shown))
 

@@ -5,9 +5,8 @@ import re
 from collections.abc import Sequence
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, plain
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, plain
 from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
 
 #: The indices of all options, the best first, or "ambiguous".
 Order = tuple[int, ...] | str
