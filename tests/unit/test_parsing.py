@@ -16,9 +16,10 @@ from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, answer_part, plain
 from biasatlas.benchmarks.shared.parsing.options import Options
 
-AB = ["A", "B"]
-SCALE = [str(i) for i in range(14)]
-TENTHS = [f"{i / 10:.1f}" for i in range(101)]
+AB = Options.of("AB")
+SCALE = Options.of([str(i) for i in range(14)])
+TENTHS = Options.of([f"{i / 10:.1f}" for i in range(101)])
+MAN = Options.of(["man", "manager"])
 NO_LABEL = {REFUSED, AMBIGUOUS, UNPARSEABLE}
 PEOPLE = Options.of("ABC", ["The grandson", "The grandmother", "Cannot be determined"])
 FIELDS = Options.of(["职业", "心理和精神", "其他"], aliases={"职业": ["occupation"]})
@@ -125,10 +126,10 @@ PARTIAL = [
     ("decimal", TENTHS, "7/10,", 70),
     ("decimal", TENTHS, "3/5,", UNPARSEABLE),
     ("decimal", TENTHS, "5-6", AMBIGUOUS),
-    ("label", ["man", "manager"], "man", None),
-    ("label", ["man", "manager"], "man, ", None),
-    ("label", ["man", "manager"], "man, I", 0),
-    ("label", ["man", "manager"], "man, manager ", AMBIGUOUS),
+    ("label", MAN, "man", None),
+    ("label", MAN, "man, ", None),
+    ("label", MAN, "man, I", 0),
+    ("label", MAN, "man, manager ", AMBIGUOUS),
     ("strict_choice", AB, "a) T", None),
     ("strict_choice", AB, "a) The ", 0),
     ("strict_choice", AB, "a) or ", None),
@@ -164,11 +165,11 @@ FILLINGS = [
 ASKED = [
     ("letter", PEOPLE),
     ("label", FIELDS),
-    ("decimal", Options.of(TENTHS)),
-    ("grade", Options.of(SCALE)),
+    ("decimal", TENTHS),
+    ("grade", SCALE),
     ("ranking", Options.of("ABCD")),
 ]
-ASKED += [("strict_choice", Options.of(AB)), ("refusal", Options.of(["answered"]))]
+ASKED += [("strict_choice", AB), ("refusal", Options.of(["answered"]))]
 
 
 @pytest.mark.parametrize("name", [*SEALED, *REAL])
@@ -186,7 +187,7 @@ def test_short_replies(options, text, expected):
 @pytest.mark.parametrize(("text", "expected"), NUMBERS)
 def test_short_numbers(text, expected):
     found = REPLIES["decimal"](text, TENTHS)
-    assert (TENTHS[found] if isinstance(found, int) else found) == expected
+    assert (TENTHS.labels[found] if isinstance(found, int) else found) == expected
 
 
 def shares(found):
@@ -311,8 +312,8 @@ def check_prefixes(name, options, texts):
     assert made in (None, final), text
 
 
-CHOICES = [("letter", Options.of(AB)), ("letter", PEOPLE), ("label", Options.of(["man", "manager", "A"]))]
-CHOICES += [("integer", Options.of(SCALE)), ("decimal", Options.of(TENTHS)), ("strict_choice", Options.of(AB))]
+CHOICES = [("letter", AB), ("letter", PEOPLE), ("label", Options.of(["man", "manager", "A"]))]
+CHOICES += [("integer", SCALE), ("decimal", TENTHS), ("strict_choice", AB)]
 
 
 @given(st.sampled_from(CHOICES), st.lists(st.sampled_from([*PIECES, "grand", "son", "mother"]), max_size=7))

@@ -18,7 +18,7 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options, asked_options
+from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import MASSES, NO_REPLY, STOPPED
 
@@ -98,7 +98,7 @@ def _parsed(text: str, status: str, options: Options | None, parser: Parser | No
     if status in (*NO_REPLY, REFUSED, *STOPPED):
         return None, status
     if not parser or options is None:
-        parser, options = None, as_options(["answered"])
+        parser, options = None, Options.of(["answered"])
     answer = parser.whole(text, options) if parser else REPLIES["refusal"](text, options)
     if isinstance(answer, int):
         return options.labels[answer], "ok"

@@ -9,7 +9,7 @@ are seen in whole replies alone.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, partial
@@ -19,13 +19,13 @@ from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE,
 from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening, parse_refusal
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, first_item, plain
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
+from biasatlas.benchmarks.shared.parsing.options import Options, folded
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
 
 #: What the beginning of a reply says; None while it is open, and of all beginnings of an open one.
 Opening = Callable[[str, Options], Answer | None]
 #: Parses a whole reply: the index of an option, all of them in their order (rankings), or why there is none.
-Whole = Callable[[str, Options | Sequence[str]], Any]
+Whole = Callable[[str, Options], Any]
 #: Characters in which an answer begins, if at all.
 _LONGEST = 600
 
@@ -37,9 +37,9 @@ class Parser:
     whole: Whole
     opening: Opening
 
-    def __call__(self, text: str, options: Options | Sequence[str], complete: bool) -> Answer | None:
+    def __call__(self, text: str, options: Options, complete: bool) -> Answer | None:
         """What the ``opening`` decides; None while more text may change it, unless the text is ``complete``."""
-        options, begun = as_options(options), text[:_LONGEST]
+        begun = text[:_LONGEST]
         if self.opening(begun, options) is None:
             return self.whole(text, options) if complete else None
         ends = range(len(begun))
@@ -151,13 +151,13 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     return _behind_leads(text, found)
 
 
-def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
+def parse_strict_choice(reply: str, options: Options) -> Answer:
     """DBB's rule (Tables 5 and 11, English): "a) " and the answer, also in quotes or behind "Final Answer:", or the
     form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words before it follow it.
 
     Ambiguous: "a) ... b) ...". Refused: another form, and the reply declines; unparseable: another form.
     """
-    letters = "".join(as_options(options).labels).lower()
+    letters = "".join(options.labels).lower()
     body = answer_part(reply).strip()[:4000]
     if len(body) > 1 and body[0] in "'\"‘“" and body[-1] in "'\"’”":
         body = body[1:-1].strip()

@@ -147,12 +147,12 @@ def finished(text: str) -> bool:
     return len(text) < 30 or bool(re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", text))
 
 
-QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|《[^》\n]{0,60}》")
+_QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|《[^》\n]{0,60}》")
 
 
-def declines(text: str) -> bool:
-    """Whether a plain ``text`` says, in its own words, that it will not answer."""
-    return bool(pattern("{declines}").search(QUOTED.sub('""', text)))
+def declines(text: str) -> re.Match[str] | None:
+    """Where a plain ``text`` says, in its own words and not in quoted ones, that it will not answer."""
+    return pattern("{declines}").search(_QUOTED.sub('"…"', text))
 
 
 #: Lines that may belong to another item, and those that go on with an answer.

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Silence, pattern
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, finished, first_item, plain
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options
+from biasatlas.benchmarks.shared.parsing.options import Options
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
 _VALUES = {word: i for i, word in enumerate(_ENGLISH)}
@@ -56,9 +56,9 @@ def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
     return min(range(len(values)), key=lambda i: (abs(values[i] - value), -values[i]))
 
 
-def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Answer:
+def parse_number(text: str, options: Options, nearest: bool = False) -> Answer:
     """The number that a reply gives, as an index of ``options`` (numbers), or of the ``nearest`` of them."""
-    values = [Decimal(label) for label in as_options(options).labels]
+    values = [Decimal(label) for label in options.labels]
     found = stated_number(text, min(values), max(values))
     return found if isinstance(found, str) else place(found, values, nearest)
 

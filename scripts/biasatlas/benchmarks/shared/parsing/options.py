@@ -220,10 +220,5 @@ def asked_options(labels: str, options: object = None) -> Options:
     return Options.of(names, [each[0] for each in shown], aliases)
 
 
-def as_options(options: "Options | Sequence[str]") -> Options:
-    """``options`` themselves, or those of plain labels."""
-    return options if isinstance(options, Options) else Options.of(options)
-
-
 #: Options are made once, with what is known of them.
 _known = lru_cache(maxsize=4096)(Options)
