@@ -104,7 +104,12 @@ def open_choice(text: str, options: Options) -> Answer | None:
         if not first:
             return UNPARSEABLE
         second = _form(behind, options)
-        rest = behind[len(second) :] if second else rest
+        after = behind[len(second) :]
+        if second in words("common") and re.match(r"[^\w\s/]", rest):  # "Yes. No further checks" is one answer
+            if not after.strip(" "):
+                return None
+            second = "" if re.match(r" +\w", after) else second
+        rest = after if second else rest
         given = {options.spelt[form] for form in (first, second or first)}
         if options.letters and len(first) == 1 < len(second) and not re.match(r"\s?[^\w\s]|\n", rest):
             return options.spelt[first]  # "B. The grandson was not ..." is a letter
