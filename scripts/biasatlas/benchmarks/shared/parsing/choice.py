@@ -141,10 +141,12 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
 def _decided(body: str, options: Options) -> Answer:
     """The answer of ``body``: the option that it is, or what its sentences come to, in their order."""
     mentions = _apart(body, options)
-    if any(mention.option == -1 for mention in mentions):
+    first = next((each for each in mentions[:1] if each.lettered and not re.search(r"\w", body[: each.start])), None)
+    text = options.content(body[first.end :] if first else body)
+    if any(each.option == -1 for each in mentions) or (first and text not in (None, first.option)):
         return AMBIGUOUS
-    if not (mentions and mentions[0].lettered) and (answer := options.content(body.strip())) is not None:
-        return answer
+    if text is not None:
+        return text
     said = list(_evidence(body, options))
     if [each.option for each in said[: len(options)]] == [*range(len(options))]:
         said = said[len(options) :] or said  # a list of the options before the answer

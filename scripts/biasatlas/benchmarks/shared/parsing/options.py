@@ -113,14 +113,14 @@ class Options(tuple[Option, ...]):
         key = squash(text[:600])
         if key in self.exact or len(key) < 3:
             return self.exact.get(key)
+        begun = {i for form, i in self.exact.items() if form.startswith(key)}
+        if len(begun) == 1:
+            return begun.pop()
         alike = [0.0] * len(self)
         for form, i in self.exact.items():
             alike[i] = max(alike[i], fuzz.ratio(key, form))
         *_, second, best = [-100.0, *sorted(alike)]
-        if best >= _ALIKE and best - second >= _AHEAD:
-            return alike.index(best)
-        begun = {i for form, i in self.exact.items() if form.startswith(key)}
-        return begun.pop() if len(begun) == 1 else None
+        return alike.index(best) if best >= _ALIKE and best - second >= _AHEAD else None
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
