@@ -76,9 +76,12 @@ def _apart(body: str, options: Options) -> list[Mention]:
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
-        if last and last.lettered and not mention.lettered and _BEHIND_LETTER.fullmatch(body[last.end : mention.start]):
+        pair = last and last.lettered != mention.lettered and (last.lettered or body[mention.start] == "(")
+        if last and pair and _BEHIND_LETTER.fullmatch(body[last.end : mention.start]):
             option = last.option if last.option in (mention.option, -1) else -1
-            if option >= 0 or re.match(r"\s{0,2}(?:$|[.,;:!?。\n)\"'(])", body[mention.end : mention.end + 4]):
+            if option >= 0 or re.match(
+                r"\s{0,2}(?:$|[.,;:!?。\n)\"'(]|because|since)", body[mention.end : mention.end + 9]
+            ):
                 found[-1] = Mention(last.start, mention.end, option, True)
                 continue
         found.append(mention)
