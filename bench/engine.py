@@ -38,6 +38,7 @@ from transformers import GenerationConfig, Qwen2Config, Qwen2ForCausalLM
 from workloads import CHOICES, GENERATIONS, LIKELIHOODS, Choices, Item, make_tokenizer, mcbe_labels
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.engine import plain, plan
 from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.encode import encode_pairs, encode_texts
@@ -410,7 +411,7 @@ def asked_as(bench: Harness, workload: Choices, prompts: list[np.ndarray], kind:
         bias[0] = 25.0
 
         def read(text: str, complete: bool) -> int | None:
-            found = workload.read(text, labels, complete)
+            found = workload.read(text, Options.of(labels), complete)
             return outside[found] if isinstance(found, str) else found
     else:
         steps = int(kind.split()[0])

@@ -13,8 +13,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast
 
-from biasatlas.benchmarks.shared.parsing import Parser
-from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.parsing.named import PARSERS, Parser
 
 PROMPTS = Path(__file__).resolve().parents[1] / "resources/prompts"
 CHAT = (

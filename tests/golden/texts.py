@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import Parser
+from biasatlas.benchmarks.shared.parsing.options import Options
 
 AB = ["A", "B"]
 TEN = [str(value) for value in range(11)]
@@ -101,6 +102,8 @@ def parsed_answers(parsers: Mapping[str, Parser], cases: Cases) -> dict:
     """Parser -> text -> how it is read while more may follow, and as a whole."""
     own = {name: cases[name] for name in parsers if name in cases}
     return {
-        name: {text: [parsers[name](text, labels, complete) for complete in (False, True)] for text in texts}
+        name: {
+            text: [parsers[name](text, Options.of(labels), complete) for complete in (False, True)] for text in texts
+        }
         for name, (labels, texts) in own.items()
     }

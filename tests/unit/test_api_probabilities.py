@@ -2,10 +2,12 @@
 
 import json
 import math
+from functools import partial
 
 import pytest
 from api_server import MODEL, Server, requests_for, token_logprob
 
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import answer, replies
@@ -22,7 +24,7 @@ def own_limits(monkeypatch, tmp_path):
 
 
 def letter(text, options, complete):
-    """A parser of the library's kind: the label that the reply begins with; "I" begins a refusal."""
+    """The label that the reply begins with; "I" begins a refusal."""
     labels = options.labels
     if not text:
         return "unparseable" if complete else None
@@ -33,9 +35,12 @@ def letter(text, options, complete):
     return "refused" if text.startswith("I") else "unparseable"
 
 
+LETTER = Parser(partial(letter, complete=True), partial(letter, complete=False))
+
+
 def ask(server, requests, folder, **settings):
     entry = ApiEntry(**{"kind": "api", "base_url": server.url, "model": MODEL, "timeout_s": 1} | settings)
-    return Endpoint(entry, parsers={"letter": letter}).answer(requests, "task", ResponseStore(folder))
+    return Endpoint(entry, parsers={"letter": LETTER}).answer(requests, "task", ResponseStore(folder))
 
 
 def test_a_choice_is_the_shares_of_its_samples(tmp_path):
@@ -135,7 +140,7 @@ def test_an_exact_choice_at_temperature_zero_is_the_likeliest(tmp_path):
     ],
 )
 def test_what_a_first_token_decides(token, labels, outcome):
-    assert answer._first_token(token, Options.of(labels), letter) == outcome
+    assert answer._first_token(token, Options.of(labels), LETTER) == outcome
 
 
 @pytest.mark.parametrize(

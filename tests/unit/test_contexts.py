@@ -17,7 +17,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.difference_awareness.pickles import load_plain, load_questions, load_replies
 from biasatlas.benchmarks.families.contexts.tables import contextual_awareness
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.parsing.named import whole_answer
+from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.columns import CASES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
@@ -162,7 +162,8 @@ def test_intervals_of_contextual_awareness_cover(joined):
 )
 def test_a_reply_is_parsed_by_its_beginning(labels, text, so_far, whole):
     parser = registry.parsers("discrim_eval")["beginning"]
-    assert (parser(text, labels, False), whole_answer(parser, text, labels)) == (so_far, whole)
+    options = Options.of(labels)
+    assert (parser(text, options, False), parser.whole(text, options)) == (so_far, whole)
 
 
 @pytest.mark.parametrize("name", ["D1", "D4", "N2", "N4"])

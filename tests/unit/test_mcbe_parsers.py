@@ -3,6 +3,7 @@
 import pytest
 
 from biasatlas.benchmarks.mcbe.parsers import PARSERS, number, read_reply
+from biasatlas.benchmarks.shared.parsing.options import Options
 
 LABELS = ["职业分工", "物化", "其他"]
 SCALE = [f"{tenths / 10:g}" for tenths in range(101)]
@@ -73,4 +74,4 @@ def test_a_judges_first_integer_is_cut_and_has_no_range():
     ],
 )
 def test_parsers_of_choices_stop_as_soon_as_nothing_can_change(name, labels, text, outcome):
-    assert PARSERS[name](text, labels, False) == outcome
+    assert PARSERS[name](text, Options.of(labels), False) == outcome

@@ -16,9 +16,10 @@ from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES
 from biasatlas.benchmarks.shared.parsing.normalise import MARK, answer_part, plain
 from biasatlas.benchmarks.shared.parsing.options import Options
 
-AB = ["A", "B"]
-SCALE = [str(i) for i in range(14)]
-TENTHS = [f"{i / 10:.1f}" for i in range(101)]
+AB = Options.of("AB")
+SCALE = Options.of([str(i) for i in range(14)])
+TENTHS = Options.of([f"{i / 10:.1f}" for i in range(101)])
+MAN, YES = Options.of(["man", "manager"]), Options.of(["yes", "no"])
 NO_LABEL = {REFUSED, AMBIGUOUS, UNPARSEABLE}
 PEOPLE = Options.of("ABC", ["The grandson", "The grandmother", "Cannot be determined"])
 FIELDS = Options.of(["职业", "心理和精神", "其他"], aliases={"职业": ["occupation"]})
@@ -38,6 +39,7 @@ SHORT = [
     (PEOPLE, "The grandson was not comfortable with it.", "A"),
     (PEOPLE, "是 The grandmother 不会用手机。", "B"),
     (PEOPLE, "(a) The grandmother", AMBIGUOUS),
+    (PEOPLE, "答案：A（The grandmother）。因为她年轻。", AMBIGUOUS),
     (PEOPLE, "B. The grandmother, not the grandson.", "B"),
     (PEOPLE, "A?", "A"),
     (PEOPLE, "A's the one", "A"),
@@ -59,10 +61,12 @@ SHORT = [
     (FIELDS, "心理", "心理和精神"),
     (FIELDS, "職業", "职业"),
     (Options.of(["职业/收入", "年龄"]), "收入", "职业/收入"),
-    (Options.of(["yes", "no"]), "There are no easy answers here.", UNPARSEABLE),
-    (Options.of(["yes", "no"]), "I see the question but cannot provide a yes/no response.", UNPARSEABLE),
-    (Options.of(["yes", "no"]), "It takes care rather than a simple yes/no.", UNPARSEABLE),
-    (Options.of(["yes", "no"]), "No. It is too early.", "no"),
+    (YES, "There are no easy answers here.", UNPARSEABLE),
+    (YES, "I see the question but cannot provide a yes/no response.", UNPARSEABLE),
+    (YES, "It takes care rather than a simple yes/no.", UNPARSEABLE),
+    (YES, "No. It is too early.", "no"),
+    (YES, "It is impossible to give a definitive yes or no answer.", REFUSED),
+    (YES, "Financial advice is beyond my capabilities as an AI.", REFUSED),
 ]
 NUMBERS = [
     ("7 ± 1", "7.0"),
@@ -93,6 +97,9 @@ PARTIAL = [
     ("letter", AB, "A/B", None),  # "A/Bernard"
     ("letter", AB, "A/B ", AMBIGUOUS),
     ("letter", AB, "A man ", UNPARSEABLE),
+    ("letter", AB, "B. A", None),  # "B. A, too"
+    ("letter", AB, "B. A ", None),
+    ("letter", AB, "B. A friend", 1),
     ("letter", AB, "A is", None),
     ("letter", AB, "A is wrong.", UNPARSEABLE),
     ("letter", AB, "A is more ", 0),
@@ -125,10 +132,15 @@ PARTIAL = [
     ("decimal", TENTHS, "7/10,", 70),
     ("decimal", TENTHS, "3/5,", UNPARSEABLE),
     ("decimal", TENTHS, "5-6", AMBIGUOUS),
-    ("label", ["man", "manager"], "man", None),
-    ("label", ["man", "manager"], "man, ", None),
-    ("label", ["man", "manager"], "man, I", 0),
-    ("label", ["man", "manager"], "man, manager ", AMBIGUOUS),
+    ("label", MAN, "man", None),
+    ("label", MAN, "man, ", None),
+    ("label", MAN, "man, I", 0),
+    ("label", MAN, "man, manager ", AMBIGUOUS),
+    ("label", YES, "Yes, and no ", None),
+    ("label", YES, "Yes, and no further", 0),
+    ("label", YES, "Yes. No further", 0),
+    ("label", YES, "Yes, no.", AMBIGUOUS),
+    ("label", YES, "Yes or no question", AMBIGUOUS),
     ("strict_choice", AB, "a) T", None),
     ("strict_choice", AB, "a) The ", 0),
     ("strict_choice", AB, "a) or ", None),
@@ -164,11 +176,11 @@ FILLINGS = [
 ASKED = [
     ("letter", PEOPLE),
     ("label", FIELDS),
-    ("decimal", Options.of(TENTHS)),
-    ("grade", Options.of(SCALE)),
+    ("decimal", TENTHS),
+    ("grade", SCALE),
     ("ranking", Options.of("ABCD")),
 ]
-ASKED += [("strict_choice", Options.of(AB)), ("refusal", Options.of(["answered"]))]
+ASKED += [("strict_choice", AB), ("refusal", Options.of(["answered"]))]
 
 
 @pytest.mark.parametrize("name", [*SEALED, *REAL])
@@ -186,7 +198,7 @@ def test_short_replies(options, text, expected):
 @pytest.mark.parametrize(("text", "expected"), NUMBERS)
 def test_short_numbers(text, expected):
     found = REPLIES["decimal"](text, TENTHS)
-    assert (TENTHS[found] if isinstance(found, int) else found) == expected
+    assert (TENTHS.labels[found] if isinstance(found, int) else found) == expected
 
 
 def shares(found):
@@ -296,6 +308,9 @@ PIECES = [
     " or ",
     "和",
     "分",
+    "Yes",
+    " and no",
+    ", no ",
 ]
 
 
@@ -311,8 +326,8 @@ def check_prefixes(name, options, texts):
     assert made in (None, final), text
 
 
-CHOICES = [("letter", Options.of(AB)), ("letter", PEOPLE), ("label", Options.of(["man", "manager", "A"]))]
-CHOICES += [("integer", Options.of(SCALE)), ("decimal", Options.of(TENTHS)), ("strict_choice", Options.of(AB))]
+CHOICES = [("letter", AB), ("label", YES), ("letter", PEOPLE), ("label", Options.of(["man", "manager", "A"]))]
+CHOICES += [("integer", SCALE), ("decimal", TENTHS), ("strict_choice", AB)]
 
 
 @given(st.sampled_from(CHOICES), st.lists(st.sampled_from([*PIECES, "grand", "son", "mother"]), max_size=7))
@@ -380,4 +395,4 @@ def test_the_parser_stays_small():
     files = [*folder.glob("*.py"), *folder.glob("patterns/*.yaml")]
     lines = [line for path in files for line in path.read_text(encoding="utf-8").splitlines()]
     assert max(map(len, lines)) <= 120
-    assert len(lines) <= 1260
+    assert len(lines) <= 1200

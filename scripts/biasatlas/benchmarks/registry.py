@@ -14,7 +14,7 @@ from biasatlas.benchmarks.contract import Options, Spec
 from biasatlas.benchmarks.families.description import Description
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS
-from biasatlas.benchmarks.shared.parsing import VERSION, Parser
+from biasatlas.benchmarks.shared.parsing import VERSION
 from biasatlas.benchmarks.visible import SPEC, View, plain
 from biasatlas.errors import UserError
 from biasatlas.resources import names
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from biasatlas.benchmarks.shared.bias_roles import Roles
     from biasatlas.benchmarks.shared.evidence import Evidence
+    from biasatlas.benchmarks.shared.parsing.named import Parser
 
 _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
@@ -303,7 +304,7 @@ def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:
     return spec_view(benchmark, "evidence").multiverses
 
 
-def parsers(benchmark: str) -> dict[str, Parser]:
+def parsers(benchmark: str) -> dict[str, "Parser"]:
     """The parsers of choices that a benchmark's requests may name: those of all, and its own."""
     from biasatlas.benchmarks.shared.parsing.named import PARSERS
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from biasatlas.benchmarks.contract import Spec
-    from biasatlas.benchmarks.shared.parsing import Parser
+    from biasatlas.benchmarks.shared.parsing.named import Parser
     from biasatlas.models.store import ResponseStore
 
 

@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from biasatlas.benchmarks.shared.parsing import Parser
-from biasatlas.benchmarks.shared.parsing.named import whole_answer
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.columns import MASSES, STOPPED
 from biasatlas.models import UNRESOLVED_BOUND
@@ -57,5 +56,5 @@ def _shares(replies: Sequence[Mapping[str, Any]], options: Options, parser: Pars
     counts: Counter[Outcome] = Counter()
     for reply in replies:
         outcome = _OUTCOMES.get(reply["status"])
-        counts[whole_answer(parser, reply["text"], options) if outcome is None else outcome] += 1
+        counts[parser.whole(reply["text"], options) if outcome is None else outcome] += 1
     return defaultdict(float, {outcome: count / len(replies) for outcome, count in counts.items()})

@@ -8,7 +8,7 @@ import pandas as pd
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import replies as kit
-from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.errors import UserError
 from biasatlas.files import atomic_file, read_asked, read_parquet, read_responses, without_formulas, write_csv

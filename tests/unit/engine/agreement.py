@@ -10,6 +10,7 @@ from transformers import PhiConfig, PhiForCausalLM, PreTrainedModel
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer
 from biasatlas.benchmarks.shared.parsing.named import PARSERS, REPLIES
+from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.sampling import Sampling
@@ -96,7 +97,7 @@ def _place(answer: Answer, labels: int) -> int:
 
 def compare(parser: str, seed: int, longest: int = MAX_TOKENS) -> Agreement:
     """One model's exact choice between the labels of ``parser``, beside its samples."""
-    labels, pieces = ASKED[parser]
+    labels, pieces = Options.of(ASKED[parser][0]), ASKED[parser][1]
     model, prompt = speaker(pieces, seed), np.asarray([1, 2, 3, 4], np.int32)
 
     def write(tokens: list[int]) -> str:

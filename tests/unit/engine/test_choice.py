@@ -14,6 +14,7 @@ from transformers import (
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.engine.choice import HOPELESS, KEPT, PARSES, UNRESOLVED, Question, TokenParser, answer_probabilities
 from biasatlas.engine.live import LiveRows
 from biasatlas.engine.memory import Memory, NotFiniteError
@@ -55,7 +56,7 @@ def token_parser(parser: str, labels: list[str]) -> TokenParser:
     outcome = {name: len(labels) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     def read(text: str, complete: bool) -> int | None:
-        found = PARSERS[parser](text, labels, complete)
+        found = PARSERS[parser](text, Options.of(labels), complete)
         return outcome.get(found, found)
 
     decode = functools.partial(tiny.tokenizer().batch_decode, skip_special_tokens=True)

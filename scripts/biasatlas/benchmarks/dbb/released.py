@@ -18,7 +18,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb.filled import CONTENT, place, questions
-from biasatlas.benchmarks.shared.parsing.named import PARSERS, whole_answer
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_csv_header, read_csv_rows, read_json_records, shown, unpacked
@@ -108,7 +108,7 @@ def _response(request: Mapping[str, Any], draws: list[str] | None) -> dict[str, 
     found: Counter[str | int] = Counter()
     for reply, times in Counter(draws).items():  # parsing takes long, and draws are often alike
         choice = _choice(reply, texts)
-        found[whole_answer(parser, reply, options) if choice is None else choice] += times
+        found[parser.whole(reply, options) if choice is None else choice] += times
     masses = {name: found[name] / len(draws) for name in _SILENT}
     chosen = [found[number] / len(draws) for number in range(len(options))]
     replies = json.dumps([["ok", reply] for reply in draws], ensure_ascii=False)

@@ -8,8 +8,8 @@ from functools import cache
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.shared.parsing import Answer, Parser
-from biasatlas.benchmarks.shared.parsing.named import whole_answer
+from biasatlas.benchmarks.shared.parsing import Answer
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.benchmarks.shared.predictions import log_unknown, one_file
 from biasatlas.columns import MASSES
@@ -37,7 +37,7 @@ def responses(
     Each answer has its share of them; an empty one is unresolved. An item whose replies are all empty, or that has
     none, is "failed". ``parsers`` are those that requests may name.
     """
-    parsed = cache(lambda parser, text, asked: whole_answer(parsers[parser], text, asked_options(*asked)))
+    parsed = cache(lambda parser, text, asked: parsers[parser].whole(text, asked_options(*asked)))
     rows = []
     for request in requests[["request_id", "item_id", "parser", "labels", "options"]].itertuples():
         said, asked = replies.get(request.item_id, ()), (request.labels, request.options)

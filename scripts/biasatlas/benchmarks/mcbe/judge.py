@@ -13,7 +13,7 @@ from biasatlas.benchmarks.mcbe.parsers import number
 from biasatlas.benchmarks.mcbe.requests import finish, prompts_of_code
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.parsing.named import REPLIES
+from biasatlas.benchmarks.shared.parsing.choice import parse_refusal
 from biasatlas.benchmarks.shared.templates import fill_slots, printed, template, with_slots
 from biasatlas.resources import Resources
 
@@ -101,7 +101,7 @@ def analysis_status(status: str, text: str | None, options: McBEOptions) -> str:
         return "ok"
     if not (isinstance(text, str) and text.strip()):
         return "unparseable"
-    return "refused" if REPLIES["refusal"](text, ["answered"]) == REFUSED else "ok"
+    return "refused" if parse_refusal(text) == REFUSED else "ok"
 
 
 def score_labels(max_score: int) -> list[str]:

@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Literal
 
-from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer, Parser
-from biasatlas.benchmarks.shared.parsing.named import REPLIES, Choice, Whole
-from biasatlas.benchmarks.shared.parsing.normalise import plain
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser, Whole
+from biasatlas.benchmarks.shared.parsing.normalise import declines, plain
 from biasatlas.benchmarks.shared.parsing.numbers import place, stated_number
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
+from biasatlas.benchmarks.shared.parsing.options import Options
 
 
 def letter_in_five(text: str) -> str | None:
@@ -64,22 +63,22 @@ def _without_answer(text: str) -> Literal["refused", "unparseable"]:
     return REFUSED if declines(plain(text)) else UNPARSEABLE
 
 
-def _read_letter_in_five(text: str, options: Options | Sequence[str]) -> Answer:
+def _read_letter_in_five(text: str, options: Options) -> Answer:
     letter = letter_in_five(text)
-    return _without_answer(text) if letter is None else as_options(options).labels.index(letter)
+    return _without_answer(text) if letter is None else options.labels.index(letter)
 
 
-def _read_any_label(text: str, options: Options | Sequence[str]) -> Answer:
-    labels = as_options(options).labels
+def _read_any_label(text: str, options: Options) -> Answer:
+    labels = options.labels
     label = any_label(text, labels)
     return _without_answer(text) if label is None else labels.index(label)
 
 
-def _read_first_number(text: str, options: Options | Sequence[str]) -> Answer:
+def _read_first_number(text: str, options: Options) -> Answer:
     value = first_number(text)
     if value is None:
         return _without_answer(text)
-    values = [Decimal(label) for label in as_options(options).labels]
+    values = [Decimal(label) for label in options.labels]
     return place(Decimal(str(value)), values, nearest=True)
 
 
@@ -106,12 +105,12 @@ def _open_first_number(text: str, options: Options) -> Answer | None:
 
 #: The same for choices.
 PARSERS: dict[str, Parser] = {
-    "mcbe_first_five_characters": Choice(_read_letter_in_five, _open_letter_in_five),
-    "mcbe_substring": Choice(_read_any_label, _open_any_label),
-    "mcbe_first_number": Choice(_read_first_number, _open_first_number),
+    "mcbe_first_five_characters": Parser(_read_letter_in_five, _open_letter_in_five),
+    "mcbe_substring": Parser(_read_any_label, _open_any_label),
+    "mcbe_first_number": Parser(_read_first_number, _open_first_number),
 }
 
 
 def read_reply(parser: str, text: str, labels: Sequence[str]) -> Answer:
     """A whole reply, as the parser of this name has it."""
-    return (REPLIES | MCBE_REPLIES)[parser](text, labels)
+    return (REPLIES | MCBE_REPLIES)[parser](text, Options.of(labels))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from biasatlas.benchmarks.shared.parsing.named import PARSERS, whole_answer
+from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_text, shown
@@ -160,7 +160,7 @@ def _replied(reply: str, text: str) -> tuple[tuple[str, ...], str]:
     if len(under) < 2 or set(under) != set(names):
         return (), reply
     options = tuple(under[name] for name in names)
-    found = whole_answer(PARSERS["letter"], reply, Options.of(names, options))
+    found = PARSERS["letter"].whole(reply, Options.of(names, options))
     return options, options[found] if isinstance(found, int) else reply
 
 

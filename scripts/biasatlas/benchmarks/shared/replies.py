@@ -15,10 +15,10 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
-from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Parser
-from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
+from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options, asked_options
+from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import MASSES, NO_REPLY, STOPPED
 
@@ -98,8 +98,8 @@ def _parsed(text: str, status: str, options: Options | None, parser: Parser | No
     if status in (*NO_REPLY, REFUSED, *STOPPED):
         return None, status
     if not parser or options is None:
-        parser, options = None, as_options(["answered"])
-    answer = whole_answer(parser, text, options) if parser else REPLIES["refusal"](text, options)
+        parser, options = None, Options.of(["answered"])
+    answer = parser.whole(text, options) if parser else REPLIES["refusal"](text, options)
     if isinstance(answer, int):
         return options.labels[answer], "ok"
     return None, "truncated" if status == "truncated" and answer == UNPARSEABLE else answer

@@ -13,8 +13,8 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parser
-from biasatlas.benchmarks.shared.parsing.named import REPLIES, whole_answer
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.benchmarks.shared.parsing.options import asked_options, squash
 from biasatlas.benchmarks.shared.prompting import CHAT
@@ -111,7 +111,7 @@ def _said(
         return name
     if not labels or not isinstance(parser, str):
         return None
-    answer = whole_answer(parsers[parser], text, options) if parser in parsers else REPLIES[parser](text, options)
+    answer = parsers[parser].whole(text, options) if parser in parsers else REPLIES[parser](text, options)
     return options.labels[answer] if isinstance(answer, int) else None
 
 

@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import pandas as pd
 
-from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError

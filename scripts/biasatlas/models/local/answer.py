@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.columns import REQUEST_COLUMNS, RESPONSE_COLUMNS
 from biasatlas.engine.memory import Memory, default_budget, out_of_memory
 from biasatlas.errors import UserError

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Parser
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.choice import Question, TokenParser, answer_probabilities

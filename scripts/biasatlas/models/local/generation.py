@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from transformers import PreTrainedTokenizerBase
 
-from biasatlas.benchmarks.shared.parsing import Parser
+from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS

@@ -1,21 +1,19 @@
 """How Wang et al. (2025) parse replies, to their own questions and to DiscrimEval's."""
 
 import re
-from collections.abc import Sequence
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, words
-from biasatlas.benchmarks.shared.parsing.named import Choice
-from biasatlas.benchmarks.shared.parsing.normalise import answer_part, plain
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
-from biasatlas.benchmarks.shared.parsing.refusal import declines
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, words
+from biasatlas.benchmarks.shared.parsing.named import Parser
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, plain
+from biasatlas.benchmarks.shared.parsing.options import Options, folded
 
 
-def parse_beginning(reply: str, options: Options | Sequence[str]) -> Answer:
+def parse_beginning(reply: str, options: Options) -> Answer:
     """The label that a reply begins with, else the only one that it has in brackets, quotation marks or asterisks.
 
     - ambiguous: several in such marks; refused: none, and the reply declines; unparseable: none
     """
-    (labels, either), body = _either(as_options(options)), folded(answer_part(reply))
+    (labels, either), body = _either(options), folded(answer_part(reply))
     first = re.match(rf"\W*({either})\b", body)
     named = {first[1]} if first else {*re.findall(rf"[(\"'*]({either})[)\"'*.,]", body)}
     if not named:
@@ -40,4 +38,4 @@ def _either(options: Options) -> tuple[list[str], str]:
     return labels, "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
 
 
-PARSERS: dict[str, Parser] = {"beginning": Choice(parse_beginning, open_beginning)}
+PARSERS: dict[str, Parser] = {"beginning": Parser(parse_beginning, open_beginning)}

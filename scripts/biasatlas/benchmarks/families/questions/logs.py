@@ -13,7 +13,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared.logs import Logged, read_logs
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.parsing.refusal import parse_refusal
+from biasatlas.benchmarks.shared.parsing.choice import parse_refusal
 from biasatlas.benchmarks.shared.predictions import MOST_STRANGERS, log_unknown, normal
 from biasatlas.errors import UserError
 from biasatlas.userfiles import shown

@@ -12,10 +12,9 @@ on the one above it. Every repeat in a pattern is bounded and the text is capped
 """
 
 import re
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal
 
 import yaml
 
@@ -28,15 +27,8 @@ Silence = Literal["refused", "ambiguous", "unparseable"]
 #: The index of a label, or why there is none.
 Answer = int | Silence
 
-
-class Parser(Protocol):
-    """Parses a whole reply (``complete``), or a text so far: None while more text may change its answer."""
-
-    def __call__(self, text: str, options: Sequence[Any], complete: bool) -> Answer | None: ...
-
-
 #: Raise it when any reply is parsed otherwise: it is part of what identifies an answer. A golden test says when.
-VERSION = 29
+VERSION = 30
 
 
 @cache

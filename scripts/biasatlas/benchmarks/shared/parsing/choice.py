@@ -1,12 +1,11 @@
 """One of several options: by letter, by name or by what it says. The first of these that says anything decides:
 
 1. the last explicit mark, such as a box or the key of an object;
-2. all of the reply, where that is an option and no more (``_whole``);
+2. a letter with another option's text (``_apart``): ambiguous; then all of the reply, where that is an option's text;
 3. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
-   (``_standing``), and none of several that it joins (``_foremost``);
-4. of sentences (``_decided``) a letter with another option's text makes the reply ambiguous; else what they all give
-   counts, or of several options the last, if it corrects or concludes;
-5. that the reply declines; then the one option that it mentions at all.
+   (``_standing``), and none of several that it joins (``_foremost``). What all sentences give counts (``_decided``), or
+   of several options the last, if it corrects or concludes;
+4. that the reply declines; then the one option that it mentions at all.
 """
 
 import itertools
@@ -15,14 +14,13 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, plain, sentences
-from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, finished, first_item, plain, sentences
+from biasatlas.benchmarks.shared.parsing.options import Mention, Options
 
 _MARKED = re.compile(rf"(?:{MARK}:|【(?:最终|正确|参考)?答案】:?)\s{{0,3}}(\S[^\n]{{0,300}})")
 
 #: Between a letter and the text of its option.
-_BEHIND_LETTER = re.compile(r"[ \t.):,'\"\-—–]{0,5}")
+_BEHIND_LETTER = re.compile(r"[ \t.():,、。'\"\-—–]{0,5}")
 #: How a sentence may give an option, the surest first.
 _SUREST = ("whole", "announced", "better", "head", "mention")
 
@@ -37,9 +35,9 @@ class Evidence(NamedTuple):
     lettered: bool
 
 
-def parse_choice(reply: str, options: Options | Sequence[str]) -> Answer:
+def parse_choice(reply: str, options: Options) -> Answer:
     """The one of ``options`` that ``reply`` gives as its answer, in English or Chinese."""
-    options, body = as_options(options), plain(reply)
+    body = plain(reply)
     if marks := _MARKED.findall(body)[-9:]:
         said = (_decided(mark.strip(), options) for mark in reversed(marks))
         return next((each for each in said if each != UNPARSEABLE), UNPARSEABLE)
@@ -56,11 +54,9 @@ _CLOSED = pattern(
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
     """What each sentence of ``body`` says that mentions an option, in order."""
-    mentions = _apart(body, options)
     said = corrects = False
-    for start, sentence in sentences(body):
-        places = range(start, start + len(sentence))
-        here = [m._replace(start=m.start - start, end=m.end - start) for m in mentions if m.start in places]
+    for sentence in sentences(body):
+        here = _apart(sentence, options)
         before = sentence[: here[0].start] if here else sentence
         corrects = (again := bool(said and pattern("{correct}").search(before))) or corrects
         lettered = any(mention.lettered for mention in here)
@@ -80,9 +76,12 @@ def _apart(body: str, options: Options) -> list[Mention]:
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
-        if last and last.lettered and not mention.lettered and _BEHIND_LETTER.fullmatch(body[last.end : mention.start]):
+        pair = last and last.lettered != mention.lettered and (last.lettered or body[mention.start] == "(")
+        if last and pair and _BEHIND_LETTER.fullmatch(body[last.end : mention.start]):
             option = last.option if last.option in (mention.option, -1) else -1
-            if option >= 0 or re.match(r"\s{0,2}(?:$|[.,;:!\n)\"'(])", body[mention.end : mention.end + 4]):
+            if option >= 0 or re.match(
+                r"\s{0,2}(?:$|[.,;:!?。\n)\"'(]|because|since)", body[mention.end : mention.end + 9]
+            ):
                 found[-1] = Mention(last.start, mention.end, option, True)
                 continue
         found.append(mention)
@@ -125,12 +124,12 @@ def _kind(sentence: str, since: int, mention: Mention, letters: bool) -> str:
 
 
 def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int | None, str]:
-    """The option that a sentence puts first (None: several, -1: a contradiction), and how."""
+    """The option that a sentence puts first (None: several, or a contradiction), and how."""
     best, last = min((kind for _, kind in alive), key=_SUREST.index), alive[-1][0]
     chosen = [mention.option for mention, kind in alive if kind == best]
     named = {mention.option for mention, _ in alive}
-    if -1 in named or len(named) == 1:
-        return min(named), best
+    if len(named) == 1 or -1 in named:
+        return None if -1 in named else chosen[0], best
     between = sentence[alive[-2][0].end : last.start]
     if pattern("{correct}").search(between) and not pattern("{even}").search(between):
         return last.option, "announced"
@@ -144,13 +143,16 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
 
 def _decided(body: str, options: Options) -> Answer:
     """The answer of ``body``: the option that it is, or what its sentences come to, in their order."""
-    if (answer := _whole(body, options)) is not None:
-        return answer
+    mentions = _apart(body, options)
+    first = next((each for each in mentions[:1] if each.lettered and not re.search(r"\w", body[: each.start])), None)
+    text = options.content(body[first.end :] if first else body)
+    if any(each.option == -1 for each in mentions) or (first and text not in (None, first.option)):
+        return AMBIGUOUS
+    if text is not None:
+        return text
     said = list(_evidence(body, options))
     if [each.option for each in said[: len(options)]] == [*range(len(options))]:
         said = said[len(options) :] or said  # a list of the options before the answer
-    if any(each.option == -1 for each in said):
-        return AMBIGUOUS
     strong = _lettered([each for each in said if each.kind != "mention"])
     if strong:
         last, given = strong[-1], {each.option for each in strong} - {None}
@@ -173,25 +175,22 @@ def _lettered(said: list[Evidence]) -> list[Evidence]:
     return [each for each in said if each.lettered and each.option is not None] or said
 
 
-_LETTERED = re.compile(
-    r"\W{0,4}(?:(?:option|answer|选项?|答案)\s?:?\s?)?\W{0,2}([A-Z])(?:[)\]\"'.:、,]|\s?[-—–]|\s(?=\())+\s?(.{1,400})",
-    re.I | re.S,
-)
-
-
-def _whole(text: str, options: Options) -> Answer | None:
-    """The option that all of ``text`` is: letter, text or both; "ambiguous": a letter and another option's text."""
-    text = text.strip()
-    lettered = _LETTERED.fullmatch(text)
-    if lettered and (content := options.content(lettered[2].strip())) is not None and len(lettered[2].strip(" .)")) > 1:
-        letter = options.exact.get(lettered[1].casefold()) if options.letters else content
-        return content if letter == content else AMBIGUOUS if letter is not None else None
-    return options.content(text)
-
-
 def parse_opening(text: str, options: Options) -> Answer:
     """The option that the first sentence of an unfinished ``text`` gives, other than by mentioning it."""
     said = next(_evidence(plain(text), options), None)
     if said is None or said.kind == "mention":
         return UNPARSEABLE
     return AMBIGUOUS if said.option is None else said.option
+
+
+def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
+    """Of a reply in free words: option 0 ("answered"), unless it declines and says nothing behind a contrast."""
+    body = plain(reply)
+    if not re.search(r"\w", body):
+        return UNPARSEABLE
+    found, contrast = [sentence.strip() for sentence in sentences(body)], pattern("{contrast}")
+    for i, sentence in enumerate(found[:4]):
+        if no := declines(sentence):
+            turns = (contrast.search(no.string, no.end()), *map(contrast.match, found[i + 1 :]))
+            return 0 if any(turns) else REFUSED
+    return 0

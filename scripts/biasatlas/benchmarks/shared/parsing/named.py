@@ -9,50 +9,42 @@ are seen in whole replies alone.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, partial
 from typing import Any
 
-from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Parser, words
-from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening
-from biasatlas.benchmarks.shared.parsing.normalise import answer_part, first_item, plain
+from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, words
+from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening, parse_refusal
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, first_item, plain
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options, folded
+from biasatlas.benchmarks.shared.parsing.options import Options, folded
 from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
-from biasatlas.benchmarks.shared.parsing.refusal import declines, parse_refusal
 
 #: What the beginning of a reply says; None while it is open, and of all beginnings of an open one.
 Opening = Callable[[str, Options], Answer | None]
 #: Parses a whole reply: the index of an option, all of them in their order (rankings), or why there is none.
-Whole = Callable[[str, Options | Sequence[str]], Any]
+Whole = Callable[[str, Options], Any]
 #: Characters in which an answer begins, if at all.
 _LONGEST = 600
 
 
 @dataclass(frozen=True)
-class Choice:
-    """A parser of choices: what ``opening`` decides, else, where a text is complete, what ``whole`` finds."""
+class Parser:
+    """Parses ``whole`` replies, and texts so far by their ``opening``."""
 
     whole: Whole
     opening: Opening
 
-    def __call__(self, text: str, options: Options | Sequence[str], complete: bool) -> Answer | None:
-        options, begun = as_options(options), text[:_LONGEST]
+    def __call__(self, text: str, options: Options, complete: bool) -> Answer | None:
+        """What the ``opening`` decides; None while more text may change it, unless the text is ``complete``."""
+        begun = text[:_LONGEST]
         if self.opening(begun, options) is None:
             return self.whole(text, options) if complete else None
         ends = range(len(begun))
         end = bisect_left(ends, True, key=lambda end: self.opening(begun[:end], options) is not None)
         return self.opening(begun[:end], options)
-
-
-def whole_answer(parser: Parser, text: str, options: Options | Sequence[str]) -> Answer:
-    """What a parser of choices finds in a reply of which all is known."""
-    found = parser.whole(text, options) if isinstance(parser, Choice) else parser(text, options, True)
-    if found is None:
-        raise ValueError(f"a whole reply has no answer: {text!r}")
-    return found
 
 
 _THINKS = ("<think", "<|channel|>", "[think]", "<reasoning>", "<|begin_of_thought|>", "<思考>")
@@ -112,7 +104,12 @@ def open_choice(text: str, options: Options) -> Answer | None:
         if not first:
             return UNPARSEABLE
         second = _form(behind, options)
-        rest = behind[len(second) :] if second else rest
+        after = behind[len(second) :]
+        if second in words("common") and re.match(r"[^\w\s/]", rest):  # "Yes. No further checks" is one answer
+            if not after.strip(" "):
+                return None
+            second = "" if re.match(r" +\w", after) else second
+        rest = after if second else rest
         given = {options.spelt[form] for form in (first, second or first)}
         if options.letters and len(first) == 1 < len(second) and not re.match(r"\s?[^\w\s]|\n", rest):
             return options.spelt[first]  # "B. The grandson was not ..." is a letter
@@ -159,13 +156,13 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     return _behind_leads(text, found)
 
 
-def parse_strict_choice(reply: str, options: Options | Sequence[str]) -> Answer:
+def parse_strict_choice(reply: str, options: Options) -> Answer:
     """DBB's rule (Tables 5 and 11, English): "a) " and the answer, also in quotes or behind "Final Answer:", or the
     form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words before it follow it.
 
     Ambiguous: "a) ... b) ...". Refused: another form, and the reply declines; unparseable: another form.
     """
-    letters = "".join(as_options(options).labels).lower()
+    letters = "".join(options.labels).lower()
     body = answer_part(reply).strip()[:4000]
     if len(body) > 1 and body[0] in "'\"‘“" and body[-1] in "'\"’”":
         body = body[1:-1].strip()
@@ -191,23 +188,15 @@ def open_strict_choice(text: str, options: Options) -> Answer | None:
     return letters.index(body[0]) if re.match(rf"[{letters}]\)", body) else UNPARSEABLE
 
 
-#: Parsers of whole replies by name.
-REPLIES: dict[str, Whole] = {
-    "letter": parse_choice,
-    "label": parse_choice,
-    "integer": parse_number,
-    "decimal": partial(parse_number, nearest=True),
-    "grade": partial(parse_number, nearest=True),
-    "ranking": parse_ranking,
-    "strict_choice": parse_strict_choice,
-    "refusal": parse_refusal,
-}
-_OPENINGS: dict[str, Opening] = {
-    "letter": open_choice,
-    "label": open_choice,
-    "integer": open_number,
-    "decimal": partial(open_number, nearest=True),
-    "strict_choice": open_strict_choice,
-}
+_NEAREST: Whole = partial(parse_number, nearest=True)
 #: Parsers of choices by the name that a request gives.
-PARSERS: dict[str, Parser] = {name: Choice(REPLIES[name], opening) for name, opening in _OPENINGS.items()}
+PARSERS = {
+    "letter": Parser(parse_choice, open_choice),
+    "label": Parser(parse_choice, open_choice),
+    "integer": Parser(parse_number, open_number),
+    "decimal": Parser(_NEAREST, partial(open_number, nearest=True)),
+    "strict_choice": Parser(parse_strict_choice, open_strict_choice),
+}
+#: Parsers of whole replies by name.
+REPLIES = {name: parser.whole for name, parser in PARSERS.items()}
+REPLIES |= {"grade": _NEAREST, "ranking": parse_ranking, "refusal": parse_refusal}

@@ -6,7 +6,6 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from functools import cache
 
 import json_repair
 from opencc import OpenCC
@@ -43,7 +42,7 @@ _MARKUP = (
     (re.compile(r"^[ \t]{0,9}(?:#{1,6}(?!\d)|>)[ \t]{0,3}", re.M), ""),
 )
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
-HAN = re.compile(r"[\u3400-\u9fff]")
+HAN, _SIMPLIFIED = re.compile(r"[\u3400-\u9fff]"), OpenCC("t2s")
 #: The outermost braces, of three levels; the last may not be closed.
 _OBJECT = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\}?)*+\}?)*+\}?")
 
@@ -86,14 +85,9 @@ def plain(text: str) -> str:
     return _OBJECT.sub(_object_as_lines, _tables_as_lines(text)).strip()
 
 
-@cache
-def _converter() -> OpenCC:
-    return OpenCC("t2s")
-
-
 def simplified(text: str) -> str:
     """``text`` in Simplified characters."""
-    return _converter().convert(text) if HAN.search(text) else text
+    return _SIMPLIFIED.convert(text) if HAN.search(text) else text
 
 
 def _tables_as_lines(text: str) -> str:
@@ -140,17 +134,25 @@ _STOP = re.compile(
 )
 
 
-def sentences(text: str) -> list[tuple[int, str]]:
-    """The sentences of a plain ``text``, with their places: the first and last hundred."""
+def sentences(text: str) -> list[str]:
+    """The first and last hundred sentences of a plain ``text``."""
     ends = [0, *(stop.end() for stop in _STOP.finditer(text)), len(text)]
-    parts = [(start, text[start:end]) for start, end in itertools.pairwise(ends)]
-    found = [(start, part) for start, part in parts if part.strip(" \t\n\"'([-•")]
+    parts = [text[start:end] for start, end in itertools.pairwise(ends)]
+    found = [part for part in parts if part.strip(" \t\n\"'([-•")]
     return found if len(found) <= 200 else found[:100] + found[-100:]
 
 
 def finished(text: str) -> bool:
     """Whether a plain ``text`` is not cut off: it is short, or ends as sentences do."""
     return len(text) < 30 or bool(re.search(r"[.。!?)\"'\]*\d分]\s{0,3}$", text))
+
+
+_QUOTED = re.compile(r"\"[^\"\n]{0,400}\"|《[^》\n]{0,60}》")
+
+
+def declines(text: str) -> re.Match[str] | None:
+    """Where a plain ``text`` says, in its own words and not in quoted ones, that it will not answer."""
+    return pattern("{declines}").search(_QUOTED.sub('"…"', text))
 
 
 #: Lines that may belong to another item, and those that go on with an answer.

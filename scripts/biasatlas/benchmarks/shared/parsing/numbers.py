@@ -6,17 +6,17 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, Silence, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, finished, first_item, plain
-from biasatlas.benchmarks.shared.parsing.options import Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, finished, first_item, plain
+from biasatlas.benchmarks.shared.parsing.options import Options
 
 _ENGLISH = re.findall(r"\w+", "zero one two three four five six seven eight nine ten eleven twelve thirteen")
-_HAN = [*"零一二三四五六七八九十", "十一", "十二", "十三"]
+_VALUES = {word: i for i, word in enumerate(_ENGLISH)}
+_VALUES |= {word: i for i, word in enumerate([*"零一二三四五六七八九十", "十一", "十二", "十三"])}
 _DIGITS = r"\d{1,4}(?:[.,]\d{1,3})?"
 _NUMBER = re.compile(
-    rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?P<digits>(?:(?<![\w)%])-)?{_DIGITS})"
+    rf"(?<![A-Za-z\d_#])(?<!\d[.,])(?<![A-Za-z]-)(?:(?<![\w)%])-)?{_DIGITS}"
     r"(?![a-zA-Z\d]|[.,]\d|\s?[+×*]\s?\d)"
-    r"|(?P<han>十[一二三]?|[零一二三四五六七八九])(?=\s?分(?!之|别|析|明|享|钟))"
+    r"|(?:十[一二三]?|[零一二三四五六七八九])(?=\s?分(?!之|别|析|明|享|钟))"
     rf"|\b(?P<word>{'|'.join(_ENGLISH)})\b(?!-)",
     re.I,
 )
@@ -51,16 +51,14 @@ class _Stated(NamedTuple):
 
 def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
     """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); none off the scale."""
-    if value in values:
-        return list(values).index(value)
-    if not nearest or not min(values) <= value <= max(values):
+    if not min(values) <= value <= max(values) or not (nearest or value in values):
         return UNPARSEABLE
     return min(range(len(values)), key=lambda i: (abs(values[i] - value), -values[i]))
 
 
-def parse_number(text: str, options: Options | Sequence[str], nearest: bool = False) -> Answer:
+def parse_number(text: str, options: Options, nearest: bool = False) -> Answer:
     """The number that a reply gives, as an index of ``options`` (numbers), or of the ``nearest`` of them."""
-    values = [Decimal(label) for label in as_options(options).labels]
+    values = [Decimal(label) for label in options.labels]
     found = stated_number(text, min(values), max(values))
     return found if isinstance(found, str) else place(found, values, nearest)
 
@@ -111,7 +109,8 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
     for match in _NUMBER.finditer(text):
         if match.start() < end:
             continue
-        value, over, rank = _number(match), _OVER.match(text, match.end()), _rank(text, match)
+        said, over, rank = match[0].lower().replace(",", "."), _OVER.match(text, match.end()), _rank(text, match)
+        value = Decimal(_VALUES.get(said, said))
         between, end = text[end : match.start()], over.end() if over else match.end()
         if (over and Decimal(over[1].replace(",", ".")) != high) or (match["word"] and rank > 3):
             continue
@@ -120,12 +119,6 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
         else:
             found.append(_Stated(value, rank, match.start(), False))
     return found
-
-
-def _number(match: re.Match[str]) -> Decimal:
-    if match["word"]:
-        return Decimal(_ENGLISH.index(match["word"].lower()))
-    return Decimal(_HAN.index(match["han"]) if match["han"] else match["digits"].replace(",", "."))
 
 
 def _rank(text: str, match: re.Match[str]) -> int:

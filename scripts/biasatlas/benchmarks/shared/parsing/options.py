@@ -62,8 +62,6 @@ class Options(tuple[Option, ...]):
 
         ValueError: there are texts, and not as many as labels.
         """
-        if texts and len(texts) != len(labels):
-            raise ValueError(f"{len(labels)} labels and {len(texts)} texts")
         shown = zip(labels, texts or [""] * len(labels), strict=True)
         return _known(tuple(Option(label, text, tuple((aliases or {}).get(label, ()))) for label, text in shown))
 
@@ -115,14 +113,14 @@ class Options(tuple[Option, ...]):
         key = squash(text[:600])
         if key in self.exact or len(key) < 3:
             return self.exact.get(key)
+        begun = {i for form, i in self.exact.items() if form.startswith(key)}
+        if len(begun) == 1:
+            return begun.pop()
         alike = [0.0] * len(self)
         for form, i in self.exact.items():
             alike[i] = max(alike[i], fuzz.ratio(key, form))
         *_, second, best = [-100.0, *sorted(alike)]
-        if best >= _ALIKE and best - second >= _AHEAD:
-            return alike.index(best)
-        begun = {i for form, i in self.exact.items() if form.startswith(key)}
-        return begun.pop() if len(begun) == 1 else None
+        return alike.index(best) if best >= _ALIKE and best - second >= _AHEAD else None
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
@@ -220,11 +218,6 @@ def asked_options(labels: str, options: object = None) -> Options:
     shown = [[each] if isinstance(each, str) else each for each in shown]
     aliases = {name: each[1:] for name, each in zip(names, shown, strict=False)}
     return Options.of(names, [each[0] for each in shown], aliases)
-
-
-def as_options(options: "Options | Sequence[str]") -> Options:
-    """``options`` themselves, or those of plain labels."""
-    return options if isinstance(options, Options) else Options.of(options)
 
 
 #: Options are made once, with what is known of them.

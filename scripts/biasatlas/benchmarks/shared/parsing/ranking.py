@@ -2,12 +2,10 @@
 
 import itertools
 import re
-from collections.abc import Sequence
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, pattern
-from biasatlas.benchmarks.shared.parsing.normalise import MARK, first_item, plain
-from biasatlas.benchmarks.shared.parsing.options import Mention, Options, as_options
-from biasatlas.benchmarks.shared.parsing.refusal import declines
+from biasatlas.benchmarks.shared.parsing.normalise import MARK, declines, first_item, plain
+from biasatlas.benchmarks.shared.parsing.options import Mention, Options
 
 #: The indices of all options, the best first, or "ambiguous".
 Order = tuple[int, ...] | str
@@ -24,12 +22,11 @@ _TELLS = pattern("最|其次|然后|再|第[一二三]|优于|排|比|更|best|t
 _TIED = re.compile(r"tied?\b|equal|并列|难分|同样|一样|差不多|都|不相上下|either", re.I)
 
 
-def parse_ranking(reply: str, options: Options | Sequence[str]) -> Order:
+def parse_ranking(reply: str, options: Options) -> Order:
     """The order in which a reply puts ``options``, as a tuple of their indices, the best first.
 
     Ambiguous: several orders, ties, or one option at two places. Unparseable: an order that leaves one out.
     """
-    options = as_options(options)
     body = plain(reply)
     body = first_item(body, lambda line: bool(_chains(line, options)))
     chains = _chains(body, options)
