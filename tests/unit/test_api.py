@@ -277,6 +277,20 @@ def test_a_model_that_only_thinks_stops_the_job_after_its_first_replies(tmp_path
     assert metadata["warnings"] == ["of 30 answers 28 are thinking alone: it took all tokens"]
 
 
+def test_a_thought_without_its_end_stops_the_job_where_no_thinking_was_expected(tmp_path):
+    with Server(reply=lambda body, prompt: "<think>Both may be. I would say B") as server:
+        with pytest.raises(UserError, match=r"20 of the first 20 replies say nothing \(the model thinks.*no end"):
+            ask(server, requests_for(list(map(str, range(200)))), tmp_path / "store", concurrency=4)
+        assert server.calls["/chat/completions"] <= 24
+
+
+def test_a_budget_below_one_call_is_too_small(tmp_path):
+    with Server() as server:
+        with pytest.raises(UserError, match=r"budget of 0\.5 USD is too small \(0\.0000 spent .* may cost \d"):
+            ask(server, requests_for(["one"]), tmp_path / "store", budget=0.5, **PRICES)
+        assert not server.answered
+
+
 def test_a_service_that_declines_everything_stops_the_job_after_its_first_questions(tmp_path):
     """Of questions that are asked several times each counts once: one prompt's filter is no sign of another's."""
     prompts = [f"FILTER {index}" if index % 2 else f"REFUSE {index}" for index in range(200)]
