@@ -349,7 +349,7 @@ class ApiEntry(Entry):
             )
         given = {"price_input_per_million", "price_output_per_million"} & self.model_fields_set
         if tokens := [name for name in sorted(given) if 0 < getattr(self, name) < _LEAST_PRICE]:
-            raise ValueError(f"{tokens[0]}: {getattr(self, tokens[0]):g} is a price of one token; give that of a million")
+            raise ValueError(f"{tokens[0]}: {getattr(self, tokens[0]):g} is a price of one token; give a million's")
         if self.budget is not None and len(given) == 1:
             raise ValueError(f"budget: {given.pop()} alone is given; give both prices, since both are paid")
         if self.prices and (self.price_input_per_million or self.price_output_per_million):
