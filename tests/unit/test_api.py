@@ -158,8 +158,9 @@ def test_a_filter_stops_its_own_prompt_alone(tmp_path, monkeypatch, form):
             return (form["status"], form["body"]) if "FLAGGED" in json.dumps(body) else answer(path, body)
 
         server.answer = flagged
-        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
-        again, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        slow = {"timeout_s": 30}  # on a busy machine a second is short, and a call is sent again
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store", **slow)
+        again, _ = ask(server, requests_for(prompts), tmp_path / "store", **slow)
         assert server.calls["/chat/completions"] == 50
     assert frame["status"].tolist() == ["ok"] * 49 + ["filtered"]
     pd.testing.assert_frame_equal(frame, again)
