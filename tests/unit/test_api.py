@@ -14,6 +14,7 @@ import pytest
 from api_server import FAULTS, MODEL, Server, requests_for, said
 from conftest import ROOT
 
+from biasatlas import progress
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.endpoint import batch, send, spending, transport
@@ -22,6 +23,7 @@ from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.services import Services
 from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.store import ResponseStore
+from biasatlas.progress import Progress
 
 
 @pytest.fixture(autouse=True)
@@ -283,6 +285,15 @@ def test_a_thought_without_its_end_stops_the_job_where_no_thinking_was_expected(
         with pytest.raises(UserError, match=r"20 of the first 20 replies say nothing \(the model thinks.*no end"):
             ask(server, requests_for(list(map(str, range(200)))), tmp_path / "store", concurrency=4)
         assert server.calls["/chat/completions"] <= 24
+
+
+def test_work_of_which_nothing_is_done_says_why(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr(progress, "SECONDS", 0.0)
+    Progress("answers", 168).reach(0, "0 failed; the last call: 429 slow down")
+    assert caplog.messages == [
+        "0 of 168 answers, 0.0 a second, unknown time left, 0 failed; the last call: 429 slow down"
+    ]
 
 
 def test_a_budget_below_one_call_is_too_small(tmp_path):
