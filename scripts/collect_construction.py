@@ -1,7 +1,7 @@
 """Write what the construction made: a dataset, a sheet to judge by hand, and counts (rule collect_construction)."""
 
 from biasatlas.benchmarks.dbb.construct import DATASET, STEPS, dataset, steps
-from biasatlas.files import read_csv, without_formulas, write_csv
+from biasatlas.files import read_csv, write_csv
 from biasatlas.workflow.job import job
 
 with job(snakemake):
@@ -10,4 +10,4 @@ with job(snakemake):
     files = dataset.dataset_files(tables[STEPS[-1]])
     for path, table in zip(snakemake.output.dataset, files.values(), strict=True):
         write_csv(table, path)
-    write_csv(without_formulas(dataset.evaluation_sheet(files[DATASET[0]])), snakemake.output.sheet)
+    write_csv(dataset.evaluation_sheet(files[DATASET[0]]), snakemake.output.sheet)

@@ -8,15 +8,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import replies, second_parse
 from biasatlas.benchmarks.shared.estimates import make_table
 from biasatlas.errors import UserError
-from biasatlas.files import (
-    read_asked,
-    read_parquet,
-    read_responses,
-    without_formulas,
-    write_csv,
-    write_table,
-    write_text,
-)
+from biasatlas.files import read_asked, read_parquet, read_responses, write_csv, write_table, write_text
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
@@ -56,7 +48,7 @@ with job(snakemake) as this:
             texts.append(f"== {model}, {name}\n\n{replies.examples(lost, EXAMPLES)}\n")
     rows.sort(key=lambda row: row["grouped_by"] is not None)  # stable: whole tasks first, then their groups
     write_table(make_table(replies.KEYS, rows), snakemake.output.table, spec.metrics)
-    write_csv(without_formulas(pd.concat(unparsed, ignore_index=True)), snakemake.output.unparsed)
+    write_csv(pd.concat(unparsed, ignore_index=True), snakemake.output.unparsed)
     if told := "".join(f"{remark}\n" for remark in remarks if remark):
         print(told, end="", file=sys.stderr)
         texts.insert(0, told)

@@ -1,12 +1,15 @@
 """The workflow's files: whole, in a stable order, with declared columns; the same rows give the same bytes."""
 
 import contextlib
+import csv
 import itertools
 import json
 import os
+import re
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -17,8 +20,11 @@ import pyarrow.parquet as pq
 from biasatlas.columns import ITEM_KEYS, REQUEST_COLUMNS, RESPONSE_COLUMNS, SCORE_KEYS, STATUSES, TABLE_COLUMNS, Columns
 from biasatlas.errors import UserError
 
-#: First characters by which a spreadsheet takes a text for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+#: First characters of a text that a spreadsheet takes for a formula, and of one that was written so that it does not.
+_FIRST = ("=", "+", "-", "@", "\t", "\r", "'")
+#: What gets one apostrophe more in a CSV: a formula, also behind apostrophes; a negative number is none.
+_FORMULA = re.compile(r"(?!-[0-9.]+\Z)'*[=+\-@\t\r]")
+_QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
 #: A responses file holds tasks of several kinds.
 _ALL_RESPONSE_COLUMNS: Columns = {
@@ -239,24 +245,35 @@ def read_metadata(path: str | os.PathLike) -> dict:
     return json.loads(pq.read_schema(path).metadata[b"biasatlas"])
 
 
-def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """``frame`` with an apostrophe before what a spreadsheet takes for a formula: for files that people open."""
-    texts = [name for name in frame if not pd.api.types.is_numeric_dtype(frame[name])]
-    quoted = {
-        name: frame[name].map(
-            lambda text: f"'{text}" if isinstance(text, str) and text.startswith(_FORMULA) else text, na_action="ignore"
-        )
-        for name in texts
-    }
-    return frame.assign(**quoted)
-
-
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
-    """Write ``frame`` with floats in shortest round-trip form and missing values as empty cells."""
+    """Write ``frame`` with floats in shortest round-trip form and missing values as empty cells.
+
+    An apostrophe goes before a text that a spreadsheet would take for a formula: categories and replies are others'.
+    """
+    quoting: Literal[0, 2] = csv.QUOTE_MINIMAL
+    for name in frame.select_dtypes(exclude="number"):
+        texts = frame[name].astype("str")
+        if texts.str.startswith(_FIRST, na=False).any():
+            frame = frame.assign(**{name: frame[name].map(_quoted)})
+        if texts.str.contains("\r", regex=False, na=False).any():  # it ends a row, and the writer does not quote it
+            quoting = csv.QUOTE_NONNUMERIC
     with atomic_file(path) as temporary:
-        frame.to_csv(temporary, index=False, lineterminator="\n")
+        frame.to_csv(temporary, index=False, lineterminator="\n", quoting=quoting)
 
 
 def read_csv(path: str | os.PathLike, **types: str) -> pd.DataFrame:
     """Read a CSV of the workflow's; ``types`` gives the type of a column, only an empty cell is missing."""
-    return pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+    frame = pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+    for name in frame.select_dtypes("str"):
+        if frame[name].str.startswith("'").any():
+            frame[name] = frame[name].map(unquoted, na_action="ignore").astype("str")
+    return frame
+
+
+def _quoted(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def unquoted(text: str) -> str:
+    """A cell without the apostrophe that :func:`write_csv` put before it."""
+    return text[1:] if _QUOTED.match(text) else text

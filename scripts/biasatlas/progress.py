@@ -40,10 +40,10 @@ class Progress:
             larger.reach(before + units * self.done / max(self.total, 1e-9))
             return
         now = time.monotonic()
-        if self.done and now - self._said >= SECONDS:
+        if (self.done or remark) and now - self._said >= SECONDS:
             self._said = now
             rate = self.done / (now - self._began)
-            left = datetime.timedelta(seconds=round((self.total - self.done) / rate))
+            left = datetime.timedelta(seconds=round((self.total - self.done) / rate)) if rate else "unknown time"
             line = f"{self.done:.0f} of {self.total:.0f} {self.unit}, {rate:.1f} a second, {left} left"
             _log.info("%s", ", ".join(filter(None, (line, remark))))
 

@@ -229,7 +229,7 @@ def _remedy(kind: str, value: object) -> str:
     if kind == "list_type" and isinstance(value, str):
         return "; put it in brackets: [a, b]"
     if _TYPES[kind] in (_WHOLE, _NUMBER) and isinstance(value, str):
-        return "; write it without quotes, and with an exponent as 1.0e+6"
+        return "; write the number alone, without quotes, unit or comma, as 1.25 or 1.0e+6"
     return ""
 
 

@@ -14,6 +14,7 @@ import pytest
 from api_server import FAULTS, MODEL, Server, requests_for, said
 from conftest import ROOT
 
+from biasatlas import progress
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.endpoint import batch, send, spending, transport
@@ -22,6 +23,7 @@ from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.services import Services
 from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.store import ResponseStore
+from biasatlas.progress import Progress
 
 
 @pytest.fixture(autouse=True)
@@ -158,8 +160,9 @@ def test_a_filter_stops_its_own_prompt_alone(tmp_path, monkeypatch, form):
             return (form["status"], form["body"]) if "FLAGGED" in json.dumps(body) else answer(path, body)
 
         server.answer = flagged
-        frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
-        again, _ = ask(server, requests_for(prompts), tmp_path / "store")
+        slow = {"timeout_s": 30}  # on a busy machine a second is short, and a call is sent again
+        frame, _ = ask(server, requests_for(prompts), tmp_path / "store", **slow)
+        again, _ = ask(server, requests_for(prompts), tmp_path / "store", **slow)
         assert server.calls["/chat/completions"] == 50
     assert frame["status"].tolist() == ["ok"] * 49 + ["filtered"]
     pd.testing.assert_frame_equal(frame, again)
@@ -275,6 +278,29 @@ def test_a_model_that_only_thinks_stops_the_job_after_its_first_replies(tmp_path
     assert frame["status"].tolist() == ["ok", "ok", *["thought"] * 28]
     assert metadata["thought"] == 28
     assert metadata["warnings"] == ["of 30 answers 28 are thinking alone: it took all tokens"]
+
+
+def test_a_thought_without_its_end_stops_the_job_where_no_thinking_was_expected(tmp_path):
+    with Server(reply=lambda body, prompt: "<think>Both may be. I would say B") as server:
+        with pytest.raises(UserError, match=r"20 of the first 20 replies say nothing \(the model thinks.*no end"):
+            ask(server, requests_for(list(map(str, range(200)))), tmp_path / "store", concurrency=4)
+        assert server.calls["/chat/completions"] <= 24
+
+
+def test_work_of_which_nothing_is_done_says_why(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr(progress, "SECONDS", 0.0)
+    Progress("answers", 168).reach(0, "0 failed; the last call: 429 slow down")
+    assert caplog.messages == [
+        "0 of 168 answers, 0.0 a second, unknown time left, 0 failed; the last call: 429 slow down"
+    ]
+
+
+def test_a_budget_below_one_call_is_too_small(tmp_path):
+    with Server() as server:
+        with pytest.raises(UserError, match=r"budget of 0\.5 USD is too small \(0\.0000 spent .* may cost \d"):
+            ask(server, requests_for(["one"]), tmp_path / "store", budget=0.5, **PRICES)
+        assert not server.answered
 
 
 def test_a_service_that_declines_everything_stops_the_job_after_its_first_questions(tmp_path):

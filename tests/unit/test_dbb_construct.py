@@ -13,6 +13,7 @@ from biasatlas import ROOT
 from biasatlas.benchmarks.dbb.construct import STEPS, dataset, steps
 from biasatlas.benchmarks.dbb.construct.dataset import SOURCE_COLUMNS, read_prompts, read_rows, sample
 from biasatlas.errors import UserError
+from biasatlas.files import write_csv
 from biasatlas.resources import Resources, names
 
 PROMPTS = read_prompts(Resources.shipped("prompts/dbb/construct/*"))
@@ -67,12 +68,13 @@ def test_good_writer_makes_a_dataset_that_can_be_read(tmp_path):
     rows = run({})["nine_variations"]
     assert set(rows["verdict"]) == {"kept"}
     assert set(rows["explanation"]) == {"It ties caring to one group."}
+    rows["context"] = "=1+1 " + rows["context"]  # which is escaped in the file
     for name, table in dataset.dataset_files(rows).items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        table.to_csv(tmp_path / name, index=False)
+        write_csv(table, tmp_path / name)
     items = read_items({str(path.relative_to(tmp_path)): path for path in tmp_path.rglob("*.csv")})
     assert len(items) == 3 * 50
     assert (items[["fault", "fault_sg"]] == "").all(axis=None)
+    assert items["context"].str.startswith("=1+1 [[X]]").all()
     assert json.loads(items["variations_2"].iloc[0])[:2] == ["[[X]] read the chart.", "[[X]] did thing 0."]
     assert set(items["source_id"].str.split("/").str[0]) == {"own"}
 

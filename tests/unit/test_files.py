@@ -1,5 +1,6 @@
 """Files: whole or not there, the same bytes for the same rows."""
 
+import csv
 import errno
 import os
 import re
@@ -7,6 +8,8 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from biasatlas import files
 from biasatlas.columns import REQUEST_COLUMNS, TABLE_COLUMNS
@@ -16,11 +19,30 @@ from biasatlas.workflow.identity import SCRIPTS
 from biasatlas.workflow.job import explain, job
 
 
-@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "\rx"])
-def test_no_cell_of_a_file_that_people_open_is_a_formula(text):
-    frame = pd.DataFrame({"text": [text, "x = 1", None], "n": [-1, 2, 3]})
-    assert files.without_formulas(frame)["text"].dropna().tolist() == [f"'{text}", "x = 1"]
-    assert files.without_formulas(frame)["n"].tolist() == [-1, 2, 3]
+@pytest.mark.parametrize("text", ["=cmd|' /C calc'!A0", "+1", "-1+1", "- a", "@SUM(A1)", "\tx", "\rx", "'=1", "''-x"])
+@pytest.mark.parametrize("type_", ["str", "object", "category"])
+def test_no_cell_is_a_formula(text, type_, tmp_path):
+    frame = pd.DataFrame({"text": [text, "x = 1", "'so'", "-0.5", None], "n": [-1, 2, 3, 4, 5]})
+    files.write_csv(frame.astype({"text": type_}), tmp_path / "a.csv")
+    raw = pd.read_csv(tmp_path / "a.csv")
+    assert raw["text"].dropna().tolist() == [f"'{text}", "x = 1", "'so'", "-0.5"]  # a printed number stays one
+    assert raw["n"].tolist() == [-1, 2, 3, 4, 5]
+    pd.testing.assert_frame_equal(files.read_csv(tmp_path / "a.csv"), frame)
+
+
+@given(st.lists(st.text("a=+-@\t\r\n'\",1.\x85") | st.none() | st.floats(allow_nan=False), min_size=1))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_csv_gives_back_what_was_written(tmp_path, cells):
+    frame = pd.DataFrame({"text": pd.Series(cells, dtype="object"), "n": -0.5})
+    files.write_csv(frame, tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="", encoding="utf-8") as file:
+        raw = [row["text"] for row in csv.DictReader(file)]
+    texts = ["" if cell is None else str(cell) for cell in cells]
+    for text, cell in zip(raw, texts, strict=True):
+        assert text in (cell, f"'{cell}")
+        assert not re.match(r"[=+@\t\r]|-(?!([0-9.]+|inf|[0-9.]+e.?[0-9]+)\Z)", text)
+    back = files.read_csv(tmp_path / "a.csv", text="str")
+    assert back["text"].fillna("").tolist() == texts and (back["n"] == -0.5).all()
 
 
 def test_the_same_rows_give_the_same_bytes(tmp_path):

@@ -177,7 +177,7 @@ def test_what_people_open_holds_no_formula(run):
     responses = read_parquet(path)
     write_parquet(responses.assign(replies='[["ok", "=HYPERLINK(1), so A"]]'), path)
     reparse_replies(run, "strict_choice", examples=5)
-    assert set(read_csv(run / "replies/changes.csv")["text"]) == {"'=HYPERLINK(1), so A"}
+    assert set(pd.read_csv(run / "replies/changes.csv")["text"]) == {"'=HYPERLINK(1), so A"}
 
 
 def test_replies_without_an_answer_are_written_down_ready_to_label(run):

@@ -1,10 +1,12 @@
 """A benchmark, data, predictions and a kind of model that the repository does not have, added as docs/adding.md says."""
 
+import base64
 import json
 import re
 import shutil
 import subprocess
 import sys
+import zlib
 
 import pandas as pd
 import pytest
@@ -28,7 +30,7 @@ title: Ferry
 language: en
 citation: None, a test.
 files: "*.jsonl"
-item: "{sample}"
+item: "=HYPERLINK({sample})"
 template: "{about.boat}"
 category: about.kind
 categories: {islander: Islanders}
@@ -96,7 +98,7 @@ def added(tmp_path_factory):
     (folder / "crossings/all.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     (folder / "ferry.yaml").write_text(FERRY)
     answers = pd.DataFrame(
-        {"item": [line["sample"] for line in lines], "answer": [line["stereotype"] for line in lines]}
+        {"item": [f"=HYPERLINK({line['sample']})" for line in lines], "answer": [line["stereotype"] for line in lines]}
     )
     answers.iloc[1:].to_csv(folder / "answers.csv", index=False)
 
@@ -153,6 +155,13 @@ def test_questions_and_answers_that_nobody_here_has_seen_are_scored_to_the_repor
     report = folder / "results/report"
     assert "Ferry" in (report / "index.html").read_text()
     assert (folder / "results/figures/ferry/recommended/bias.svg").exists()
+    # Its ids begin as formulas do: text in every CSV, as the data have them on the page.
+    files = [path.read_text() for path in (folder / "results").rglob("*.csv")]
+    assert not any(re.search(r"(?m)(^|[,\"])=HYPERLINK", text) for text in files)
+    assert sum("'=HYPERLINK" in text for text in files) >= 4
+    packed = (report / "pages/data/tables/comparison.recommended.findings.js").read_text()
+    shown = [zlib.decompress(base64.b64decode(text), -15).decode() for text in re.findall(r'\["j","(.*?)"\]', packed)]
+    assert any('"=HYPERLINK(' in text for text in shown) and not any("'=HYPERLINK" in text for text in shown)
 
 
 def test_a_benchmark_in_python_is_at_most_eight_files_and_two_to_compare_models(added):

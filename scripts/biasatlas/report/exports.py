@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasatlas.columns import NO_VALUE
-from biasatlas.files import without_formulas, write_csv, write_text
+from biasatlas.files import write_csv, write_text
 from biasatlas.report.text import number, visible, visible_column
 
 #: Rows from which a table in LaTeX runs over pages.
@@ -45,9 +45,9 @@ def shortened(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def to_csv(table: pd.DataFrame, path: Path) -> None:
-    """``table`` as CSV in which no text is taken for a formula; numbers in full."""
+    """``table`` as CSV; numbers in full."""
     texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
-    write_csv(without_formulas(table.assign(**{name: visible_column(table[name]) for name in texts})), path)
+    write_csv(table.assign(**{name: visible_column(table[name]) for name in texts}), path)
 
 
 def to_markdown(table: pd.DataFrame, said: Said) -> str:

@@ -11,7 +11,7 @@ from biasatlas.benchmarks.shared import replies as kit
 from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.errors import UserError
-from biasatlas.files import atomic_file, read_asked, read_parquet, read_responses, without_formulas, write_csv
+from biasatlas.files import atomic_file, read_asked, read_parquet, read_responses, write_csv
 from biasatlas.validation import nearest
 
 _KEYS = ["model", "benchmark", "protocol", "task"]
@@ -57,7 +57,7 @@ def reparse_replies(results: Path, parser: str, examples: int) -> str:
         changes.append(pd.DataFrame([keys], index=columns.index).join(columns))
     if not shown:
         raise UserError(f"{results}: no sampled replies: expected responses of tasks that were sampled.")
-    write_csv(without_formulas(pd.concat(changes, ignore_index=True)), results / "replies" / "changes.csv")
+    write_csv(pd.concat(changes, ignore_index=True), results / "replies" / "changes.csv")
     return "\n".join(shown)
 
 

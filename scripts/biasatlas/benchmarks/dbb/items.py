@@ -6,7 +6,7 @@ A descriptor has two texts: that of the paper's Table 10, and that of the releas
 import json
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import PLACEHOLDER, TABLE_10_NAMES, TYPES, VARIATIONS
 from biasatlas.benchmarks.dbb.filled import COLUMNS, add_filled, check_dataset
 from biasatlas.errors import UserError
+from biasatlas.files import unquoted
 from biasatlas.userfiles import read_csv_rows, read_json, shown
 from biasatlas.validation import unknown
 
@@ -138,6 +139,12 @@ def _place(where: str) -> str:
     return Path(where).name
 
 
+def _rows(path: str | Path, columns: Collection[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Rows of upstream's files, or of those that our construction wrote."""
+    for where, row in read_csv_rows(path, columns):
+        yield where, {name: unquoted(text) for name, text in row.items()}
+
+
 def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[dict]]:
     """The file, and a row for each of its question templates, with the original options for variations."""
     path = _find(files, _QUESTIONS)
@@ -146,7 +153,7 @@ def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[d
             "Questions/*_all_data_questions*.csv: not among the files of the dataset. Keep upstream's folders."
         )
     templates = []
-    for where, row in read_csv_rows(path, _QUESTION_COLUMNS):
+    for where, row in _rows(path, _QUESTION_COLUMNS):
         options = row["s1"].strip(), row["s2"].strip()
         fault = ""
         if PLACEHOLDER not in row["Context"]:
@@ -208,7 +215,7 @@ def _read_variations(
     """The pairs of options of each template; by template, what says that they are another's; rows of no template."""
     pairs: list[list[tuple[str, str]]] = [[] for _ in templates]
     mismatches, unknown = {}, []
-    for where, row in read_csv_rows(path, _VARIATION_COLUMNS):
+    for where, row in _rows(path, _VARIATION_COLUMNS):
         if not (_NUMBER.fullmatch(row["id"]) and int(row["id"]) < len(templates)):
             unknown.append(f"{_place(where)}: id {shown(row['id'])} is no question's (0 to {len(templates) - 1})")
             continue
@@ -232,7 +239,7 @@ def _read_sources(files: Mapping[str, str | Path]) -> dict[tuple[str, str], str]
     if path is None:
         return {}
     sources = {}
-    for _, row in read_csv_rows(path, _CONCEPT_COLUMNS):
+    for _, row in _rows(path, _CONCEPT_COLUMNS):
         if re.fullmatch(r"[0-9a-f]{32}", row["id"]):
             source = "stereoset"
         elif not _NUMBER.fullmatch(row["id"]):

@@ -69,6 +69,9 @@ _NOT_EXTRA = {
     "extra_body": "what is in it stands here itself",
 }
 
+#: The cheapest text of a million tokens costs five times this.
+_LEAST_PRICE = 0.001
+
 #: Headers that every call has, in lower case.
 _OWN_HEADERS = {
     *("connection", "accept-encoding", "accept", "content-type", "content-length", "content-encoding", "host"),
@@ -210,7 +213,7 @@ class ApiEntry(Entry):
         "nothing", 0, ge=0, le=1_000_000, description="Price of a million completion tokens, in `currency`."
     )
     currency: str = field(
-        "nothing", "USD", pattern="^[A-Z]{3}$", description="Currency of prices and budget (ISO 4217)."
+        "nothing", "USD", pattern="^[A-Z]{3}$", description="Currency of prices and budget, as `USD` (ISO 4217)."
     )
     budget: float | None = field(
         "nothing",
@@ -345,6 +348,8 @@ class ApiEntry(Entry):
                 "or `prices: known`"
             )
         given = {"price_input_per_million", "price_output_per_million"} & self.model_fields_set
+        if tokens := [name for name in sorted(given) if 0 < getattr(self, name) < _LEAST_PRICE]:
+            raise ValueError(f"{tokens[0]}: {getattr(self, tokens[0]):g} is a price of one token; give a million's")
         if self.budget is not None and len(given) == 1:
             raise ValueError(f"budget: {given.pop()} alone is given; give both prices, since both are paid")
         if self.prices and (self.price_input_per_million or self.price_output_per_million):

@@ -21,6 +21,7 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.claims import Journal
 from biasatlas.models.endpoint.calls import HEADROOM, cost
@@ -308,6 +309,8 @@ class Job:
         """Whether an answer says anything. Stop the job where hardly one of the first does, or all are declined."""
         why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
         if len(self.silent) < _FIRST:
+            if not why and (text := record.get("text")) and not answer_part(text).strip():
+                why = "the model thinks, in tags, and the thought has no end"
             self._note_silent(why)
         self._note_declined(question, record)
         return not why
@@ -430,8 +433,8 @@ class Job:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
         return OutOfBudget(
             f"{self.entry.model} at {self.entry.base_url}: the budget of {self.entry.budget} {self.entry.currency} is "
-            f"used up ({self.budget.spent:.4f} spent or set aside, the next call may cost {worst:.4f}). All answers "
-            "are kept; raise `budget` and run again for the rest."
+            f"{'used up' if self.budget.spent else 'too small'} ({self.budget.spent:.4f} spent or set aside, the next "
+            f"call may cost {worst:.2g}). All answers are kept; raise `budget` and run again for the rest."
         )
 
 
