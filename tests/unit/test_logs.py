@@ -367,7 +367,9 @@ def test_logs_of_two_models_are_no_repeats_of_one(two, tmp_path, other):
     lines(tmp_path / "a.jsonl", [sample(QUESTION), sample(CLEAR, chosen=1)])
     name, log = BY_LETTER[other]((QUESTION, CLEAR), (0, 1, 2))
     (tmp_path / f"b{name}").write_text(log)
-    with pytest.raises(UserError, match=rf"/b{name}, .*: the same question as .*/a\.jsonl, line 2, with another answer"):
+    with pytest.raises(
+        UserError, match=rf"/b{name}, .*: the same question as .*/a\.jsonl, line 2, with another answer"
+    ):
         read(*two, [tmp_path / "a.jsonl", tmp_path / f"b{name}"])
 
 
