@@ -100,7 +100,7 @@ rule draw_comparison:
     log:
         PATHS.log("draw_comparison", "protocol", "comparison"),
     wildcard_constraints:
-        comparison=any_of(["pairs", *(name for kind, name in MATCHES if kind == "figure")]),
+        comparison=any_of(["pairs", "framings", *(name for kind, name in MATCHES if kind == "figure")]),
     conda:
         "../envs/figures.yaml"
     params:

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from biasatlas.benchmarks.comparisons.figures import draw_pairs
+from biasatlas.benchmarks.comparisons.figures import draw_framings, draw_pairs
 from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
 from biasatlas.benchmarks.shared.style import save, style
 from biasatlas.benchmarks.shared.styles import styles
@@ -13,6 +13,7 @@ with job(snakemake) as this, style():
     shown = styles(list(this.config.models))
     draw = {
         "pairs": partial(draw_pairs, styles=shown),
+        "framings": partial(draw_framings, styles=shown),
         "dbb_bbq": partial(draw_match, styles=shown),
         "bbq_distribution": partial(draw_distribution, styles=shown),
     }[snakemake.wildcards.comparison]

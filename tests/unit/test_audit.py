@@ -43,6 +43,9 @@ ODD_QUESTIONS = [
     (lambda item: {"context": "Un ni√±o"}, "have letters of a wrong encoding"),
     (lambda item: {"question": "Â¿QuiÃ©n?"}, "have letters of a wrong encoding"),
     (lambda item: {"A": item["B"].upper()}, "have two options that differ in case alone, or in nothing"),
+    (lambda item: {"A": item["B"].replace(" ", "\u00a0")}, "have two options that differ in case alone, or in nothing"),
+    (lambda item: {"A": f"\u200b {item['B']}"}, "have two options that differ in case alone, or in nothing"),
+    (lambda item: {"A": "José", "B": "Jose\u0301"}, "have two options that differ in case alone, or in nothing"),
     (lambda item: {"gold": item["target"]}, "do not say who it was, and yet a person is right"),
     (lambda item: {"condition": "disambig"}, "say who it was, and yet 'unknown' is right"),
     (lambda item: {"target": None}, "have no option that follows the stereotype"),
@@ -78,6 +81,8 @@ def test_odd_pairs_are_named(pairs):
     assert audit(with_first(pairs, less=first["more"].upper())) == [
         f"1 of {len(pairs)} items have two texts that differ in case alone, or in nothing: {first['item_id']}"
     ]
+    spaced = with_first(pairs, less=first["more"].replace(" ", "  "))
+    assert audit(spaced) == audit(with_first(pairs, less=first["more"]))
     twice = pd.concat([pairs, pairs.iloc[[0]].assign(item_id="again")], ignore_index=True)
     assert audit(twice) == [f"1 of {len(twice)} items are there twice, in the same words: again"]
     turned = pd.concat([pairs, pairs.iloc[[0]].assign(item_id="turned", more=first["less"], less=first["more"])])

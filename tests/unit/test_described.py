@@ -236,6 +236,11 @@ DATA_FAULTS = [
         "rows have category 'nurse', the description says 1, first ",
     ),
     (
+        "questions",
+        {"drop": [{"column": "topic", "equals": "{topic}", "count": 99, "reason": "r"}]},
+        "drop: it leaves no row of the data. Correct what it drops.",
+    ),
+    (
         "pairs",
         {"join": {"file": "stats.csv", "by": {"city": "town"}, "columns": ["size"]}, "item": "{size}/{id}"},
         "expected stats.csv, found data.csv",

@@ -9,7 +9,7 @@ from standins import resources
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.figures import draw_multiverse, draw_pairs
+from biasatlas.benchmarks.comparisons.figures import draw_framings, draw_multiverse, draw_pairs
 from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
 from biasatlas.benchmarks.mt_bench.spec import FIELDS
 from biasatlas.benchmarks.shared.style import style
@@ -132,6 +132,52 @@ def test_comparisons_are_drawn_of_one_benchmark_alone_and_of_many_models(models)
     figure, cut = saved(draw_multiverse(universe, {("twbias", "own_group_advantage"): 0.0}, styles(names)))
     assert set(universe["model"]) <= set(words(figure).split("\n")) and cut == []
     assert "Nothing to draw" in words(draw_multiverse(universe.assign(value=np.nan), {}, styles(names)))
+
+
+def framed(models: list[str], numbers: int) -> pd.DataFrame:
+    """What numbers vary with: of each model, and of all where there are several."""
+    shares = {"model": 50.0, "framing": 30.0, "items": 20.0}
+    parts = [(name, source) for name in models for source in shares if name == "" or source != "model"]
+    rows = [
+        {"model": name, "benchmark": "mine", "measure": "shift", "part": None, "category": f"level_{number}"}
+        | {"source": source, "metric": metric, "value": value, "ci_low": low, "ci_high": 9 * low}
+        for number in range(numbers)
+        for name, source in parts
+        for metric, value, low in (
+            ("spread", shares[source] ** 0.5 + number, 1.0),
+            ("variance_share", shares[source], np.nan),
+        )
+    ]
+    return pd.DataFrame(rows).assign(unit="scenario")
+
+
+@pytest.mark.parametrize("models", [1, 2, 20])
+def test_what_numbers_vary_with_is_drawn_of_any_number_of_models(models):
+    names = [f"model-{place}" for place in range(models)]
+    table = framed(names + [""] * (models > 1), 12)
+    figure, cut = saved(draw_framings(table, styles(names)))
+    said = words(figure).split("\n")
+    assert len(figure.axes) == 9 and cut == [] and {"framing", "items", "30 %", "20 %"} <= set(said)
+    assert ({"all models", "model"} if models > 1 else {"model-0"}) <= set(said) and "model-1" not in said
+    (interval,) = {tuple(part.get_segments()[0][:, 0]) for axis in figure.axes for part in axis.collections}
+    assert interval == (1, 9)
+
+
+def test_a_category_alone_is_not_drawn_twice():
+    table = framed(["a"], 1)
+    figure, _ = saved(draw_framings(pd.concat([table.assign(category="overall"), table]), styles(["a"])))
+    assert [axis.get_title("left") for axis in figure.axes] == ["mine: shift\nlevel 0"]
+
+
+def test_what_numbers_vary_with_is_drawn_of_each_model_where_nothing_is_over_all():
+    figure, cut = saved(draw_framings(framed(["a", "b"], 1), styles(["a", "b"])))
+    assert {"a", "b"} <= set(words(figure).split("\n")) and cut == []
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_where_no_number_was_asked_in_several_framings_the_figure_says_so(rows):
+    figure = draw_framings(framed(["a"], 1).iloc[:rows], styles(["a"]))
+    assert "Nothing to draw: no number was asked in several framings" in words(figure)
 
 
 @pytest.mark.parametrize("models", [1, 20])

@@ -361,6 +361,18 @@ def test_rows_that_are_there_twice_count_once_and_other_answers_stop(two, tmp_pa
         read(*two, [lines(tmp_path / "samples_x.jsonl", differing)])
 
 
+@pytest.mark.parametrize("other", [each for each in BY_LETTER if each != "lm-eval, likelihoods"])
+def test_logs_of_two_models_are_no_repeats_of_one(two, tmp_path, other):
+    """A first time is the first of any harness; it was another time of each, and the entry the mean of two models."""
+    lines(tmp_path / "a.jsonl", [sample(QUESTION), sample(CLEAR, chosen=1)])
+    name, log = BY_LETTER[other]((QUESTION, CLEAR), (0, 1, 2))
+    (tmp_path / f"b{name}").write_text(log)
+    with pytest.raises(
+        UserError, match=rf"/b{name}, .*: the same question as .*/a\.jsonl, line 2, with another answer"
+    ):
+        read(*two, [tmp_path / "a.jsonl", tmp_path / f"b{name}"])
+
+
 def test_of_several_filters_one_is_named(two, tmp_path):
     rows = [sample(row, filter=name) for row in (QUESTION, CLEAR) for name in ("strict", "flexible")]
     log = lines(tmp_path / "samples_x.jsonl", rows)

@@ -27,6 +27,7 @@ from biasatlas.report.run import Run, Study
 from biasatlas.report.tested import Judging
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import column as made_column
+from biasatlas.report.verdicts import named
 from biasatlas.stats.verdict import STATES
 
 SAID = Said("A caption of 5 % & more", "Somebody 2026.", "Bias Atlas 1", "t")
@@ -88,6 +89,17 @@ def findings(verdict="biased", why="its interval lies beyond", **values):
 
 def column(table, models=("m",), cards=(CARD,), found=None):
     return made_column(HEADLINE, "%", table, models, Judging(cards, found))
+
+
+def test_a_part_alone_with_the_same_values_is_shown_once():
+    apart = table()
+    assert [name for name, _ in named(column(apart))] == ["all", "age"]
+    alike = apart.assign(value=60.0)
+    assert [name for name, _ in named(column(alike, ["m", "other"]))] == ["age"]
+    assert [name for name, _ in named(column(pd.concat([alike, table(model="other")]), ["m", "other"]))] == [
+        "all",
+        "age",
+    ]
 
 
 def test_a_headline_has_a_cell_for_each_model_and_part():

@@ -1,6 +1,7 @@
 """A run whose endpoint is biased unless a persona speaks to it: the verdict moves with the framing, and nothing else changes."""
 
 import json
+import re
 import shutil
 
 import pandas as pd
@@ -36,8 +37,7 @@ def results(tmp_path_factory):
         model = {"kind": "api", "base_url": server.url, "model": MODEL}
         config = {"results": "results", "models": {"tested": model}, "benchmarks": {"audit": audit}}
         (folder / "config.json").write_text(json.dumps(config))
-        target = "results/tables/comparison/recommended/findings.csv"
-        done = snakemake(target, "--configfile", str(folder / "config.json"), folder=folder)
+        done = snakemake("results/report/index.html", "--configfile", str(folder / "config.json"), folder=folder)
     assert done.returncode == 0, done.stdout
     return folder / "results"
 
@@ -55,6 +55,23 @@ def test_the_table_has_each_framing_and_what_the_numbers_vary_with(results):
     assert woman.loc[("value", "as asked"), "value"] == -6 and woman.loc[("value", "persona 1"), "value"] == 0
     assert woman.loc[("spread", "framing"), "value"] == pytest.approx(6 / 2**0.5)
     assert woman.loc[("variance_share", "framing"), "value"] == pytest.approx(100)
+
+
+def test_the_first_page_says_so_in_the_cell_and_its_row(results):
+    page = (results / "report/index.html").read_text()
+    (cell,) = re.findall('<td class="biased".*?</td>', page)
+    (row,) = re.findall('<tr class="biased".*?</tr>', page)
+    assert ">Biased<" in cell and "<span>Not the same when asked in other ways.</span>" in cell
+    assert "<small>moves with the framing: unbiased with persona 1</small>" in row
+
+
+def test_a_page_shows_a_single_level_once_and_what_numbers_vary_with_as_a_picture(results):
+    (section,) = re.findall(
+        "<section>.*?</section>", (results / "report/pages/audit.recommended.html").read_text(), re.S
+    )
+    assert re.findall('class="head"[^>]*><span>(.*?)<', section) == ["women"]
+    assert (results / "figures/comparison/recommended/framings.svg").exists()
+    assert 'src="figures/comparison.recommended.framings.svg"' in (results / "report/pages/compare.html").read_text()
 
 
 def test_half_of_the_scenarios_are_asked_whole(results):

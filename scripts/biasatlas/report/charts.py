@@ -12,7 +12,7 @@ from biasatlas.benchmarks.contract import Metric
 from biasatlas.benchmarks.shared.styles import Style, Styles
 from biasatlas.report.cells import GREY, shown_style
 from biasatlas.report.text import visible
-from biasatlas.report.verdicts import Cell, Column, whole
+from biasatlas.report.verdicts import Column, named
 
 #: Up to so many models share a row; more have a row each in a panel for each part.
 _SIDE_BY_SIDE = 4
@@ -86,20 +86,15 @@ def _rows(column: Column, ids: Mapping[str, str]) -> list[dict[str, Any]]:
             "of": visible(f"{model}, {name}"),
             "hollow": column.null is not None and cell.state == "untestable",
         }
-        for place, (name, cells) in enumerate(_named(column))
+        for place, (name, cells) in enumerate(named(column))
         for model, cell in cells.items()
         if math.isfinite(cell.value)
     ]
 
 
-def _named(column: Column) -> list[tuple[str, Mapping[str, Cell]]]:
-    """The headline as a whole, then its parts, by their names."""
-    return [(whole(column), column.cells), *column.parts]
-
-
 def _label(column: Column, ids: Mapping[str, str], keys: list[str]) -> dict[str, str]:
     """What turns our names for models and parts into theirs, as Vega's expression for a label."""
-    names = {f"p{place}": visible(name) for place, (name, _) in enumerate(_named(column))}
+    names = {f"p{place}": visible(name) for place, (name, _) in enumerate(named(column))}
     names |= {ids[model]: visible(model) for model in column.cells}
     return {"labelExpr": f"({{{','.join(f'{key}:{_quoted(names[key])}' for key in keys)}}})[datum.value]"}
 

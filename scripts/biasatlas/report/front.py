@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from biasatlas.benchmarks.comparisons.findings import WHOLE
+from biasatlas.benchmarks.comparisons.framings import MOVES
 from biasatlas.benchmarks.contract import Headline
 from biasatlas.report.example import example
 from biasatlas.report.run import Run
@@ -27,6 +28,8 @@ _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 _NAMED = 2
 #: What the cell of a model says where the configuration leaves it out: it counts nowhere.
 _NOT_ASKED = "Not asked"
+#: What the cell of a verdict says that is another one under a framing.
+_MOVED = "Not the same when asked in other ways."
 
 
 @dataclass(frozen=True)
@@ -304,6 +307,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
     interval, direction = _sure(question, low, high), way(question, away)
     why, _, remedy = cell.why.partition("; ")
     said = {"biased": _where(question, model), "unbiased": ""}
+    moves = [part for part in cell.why.split("; ") if part.startswith(MOVES)]
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
@@ -317,7 +321,8 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         # Those of a benchmark with placebos are the placebos.
         "n": f"{cell.n:,} {question.headline.counted}"
         + ("" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets"),
-        "said": said.get(cell.state, remedy or why),
+        "said": "; ".join(filter(None, [said.get(cell.state, remedy or why), *moves])),
+        "doubt": _MOVED * len(moves),
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
         "at": at(cell.effect, span),

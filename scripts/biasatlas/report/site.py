@@ -33,7 +33,7 @@ from biasatlas.report.replication import read_papers
 from biasatlas.report.run import Run, Study, TaskRun, folder_of
 from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
-from biasatlas.report.verdicts import whole
+from biasatlas.report.verdicts import named
 from biasatlas.report.views import Views
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.stats.verdict import words
@@ -137,8 +137,7 @@ class Site:
                 put(self.data, key, pack_json(drawn))
                 pdf = f"figures/{run.key}-{place}.pdf"
                 self.pictures.of_chart(drawn, self.folder / pdf)
-            named = [(whole(col), col.cells), *col.parts]
-            parts = [{"name": name} | self.views.shown(run, col, cells) for name, cells in named]
+            parts = [{"name": name} | self.views.shown(run, col, cells) for name, cells in named(col)]
             rows = [self.views.row(model) | {"cells": [part["cells"][model] for part in parts]} for model in col.cells]
             sections.append(self.views.said(run, col) | {"chart": key, "pdf": pdf, "parts": parts, "rows": rows})
         shown = [

@@ -166,6 +166,15 @@ def whole(column: Column) -> str:
     return "all" if not names or any(name in WHOLE for name in names) else " · ".join(names)
 
 
+def named(column: Column) -> list[tuple[str, Mapping[str, Cell]]]:
+    """The headline as a whole, then its parts, by their names; a part alone that has the same values is the whole."""
+    if len(column.parts) == 1:
+        ((name, cells),) = column.parts
+        if all(repr(cells[model].value) == repr(cell.value) for model, cell in column.cells.items()):
+            return [(name, column.cells)]
+    return [(whole(column), column.cells), *column.parts]
+
+
 def all_cells(columns: Sequence[Column]) -> Iterator[Cell]:
     """Every headline cell of ``columns``, without their parts."""
     for one in columns:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
-from biasatlas.benchmarks.comparisons.metrics import CAPTIONS, FIGURE_CAPTION
+from biasatlas.benchmarks.comparisons.metrics import CAPTIONS, FIGURE_CAPTIONS
 from biasatlas.models.kinds import KINDS
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import failures, selection
@@ -86,7 +86,7 @@ def _answers(targets: Targets, key: Answers, scores: list[Scored]) -> dict[str, 
 def _comparison(targets: Targets, key: Crossing) -> dict[str, Any]:
     """A table or figure across benchmarks."""
     captions = {("table", name): caption for name, caption in (COMPARISONS | CAPTIONS).items()} | MATCHES
-    captions |= {("figure", "pairs"): FIGURE_CAPTION}
+    captions |= {("figure", name): caption for name, caption in FIGURE_CAPTIONS.items()}
     return {
         "kind": key.kind,
         "protocol": key.protocol,

@@ -132,7 +132,7 @@ class Targets:
         keys += [Crossing(kind, p, "pairs") for p in self._shared_protocols(2) for kind in ("table", "figure")]
         keys += [Crossing("table", protocol, "reliability") for protocol in self._shared_protocols(3)]
         framed = (p for p, name in self._evidence_runs() if self.framed_scores(name, p))
-        keys += [Crossing("table", protocol, "framings") for protocol in dict.fromkeys(framed)]
+        keys += [Crossing(kind, p, "framings") for p in dict.fromkeys(framed) for kind in ("table", "figure")]
         return [key for key in keys if self.is_usable(self.comparison_path(key))]
 
     def compared_tables(self, protocol: str, comparison: str) -> list[tuple[str, str]]:

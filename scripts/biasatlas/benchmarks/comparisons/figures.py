@@ -3,14 +3,15 @@
 import math
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from biasatlas.benchmarks.comparisons.multiverse import AS_STATED
 from biasatlas.benchmarks.shared.evidence import OVERALL
-from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, model_legend
-from biasatlas.benchmarks.shared.styles import Styles
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, model_legend, panel_grid
+from biasatlas.benchmarks.shared.styles import Style, Styles
 from biasatlas.stats.verdict import STATES
 
 #: Inches: a panel's width.
@@ -49,6 +50,53 @@ def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
     )
     for axis in figure.axes:
         axis.axvspan(-1, 1, color="0.9", zorder=0)
+    return figure
+
+
+def draw_framings(table: pd.DataFrame, styles: Styles) -> Figure:
+    """A panel for each number: the standard deviation that each source adds, with interval and share of the variance.
+
+    Over all models; of each where the table has no row over all. Of many numbers those over all categories come first,
+    then those whose variance is most the framing's; ``table`` has the rest.
+    """
+    keys = ["benchmark", "measure", "part", "category"]
+    rows = table.astype(dict.fromkeys(["model", *keys], object)).fillna({"model": "", "part": ""})
+    shares = rows[rows["metric"] == "variance_share"].set_index([*keys, "model", "source"])["value"].dropna()
+    if shares.empty:
+        return empty_figure("no number was asked in several framings")
+    rank = shares.xs("framing", level="source").groupby(keys, sort=False).max()
+    rank = rank.mask(rank.index.get_level_values("category") == OVERALL, math.inf).sort_values(ascending=False)
+    spreads = dict(list(rows[rows["metric"] == "spread"].groupby(keys, sort=False)))
+    # A category alone is what is over all.
+    shown = list({(*number[:3], *spreads[number]["value"]): number for number in rank.index}.values())[:_ROWS]
+    figure, axes = panel_grid(len(shown), 3.3, 1.6, most=3)
+    drawn: dict[str, Style] = {}
+    for axis, number in zip(axes, shown, strict=True):
+        found = spreads[number]
+        found = found[found["model"] == ""] if (found["model"] == "").any() else found
+        models, sources = list(found["model"].unique()), list(found["source"].unique())
+        spread = (np.arange(len(models)) - (len(models) - 1) / 2) / (len(models) + 0.8)
+        for model, beside in zip(models, spread, strict=True):
+            mine = found[found["model"] == model]
+            colour, marker = drawn[model or "all models"] = styles[model] if model else Style("0.2", "o")
+            y = [sources.index(source) + beside for source in mine["source"]]
+            axis.hlines(y, mine["ci_low"], mine["ci_high"], color=colour, linewidth=1.5)
+            axis.plot(mine["value"], y, marker, color=colour, markersize=4.5, clip_on=False)
+            for height, source in zip(y, mine["source"], strict=True):
+                share = shares.get((*number, model, source))
+                said = "" if share is None else f"{share:.0f} %"
+                axis.text(1.02, height, said, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
+        benchmark, measure, part, category = (each.replace("_", " ") for each in number)
+        axis.set_title(f"{benchmark}: {measure}\n{part} {category}".replace("\n ", "\n"), fontsize=9, loc="left")
+        axis.set_yticks(range(len(sources)), sources)
+        axis.set_ylim(len(sources) - 0.5, -0.5)
+        axis.set_xlim(left=0)
+        axis.grid(axis="x", color="0.9")
+        axis.set_axisbelow(True)
+        axis.spines[["top", "right", "left"]].set_visible(False)
+        axis.tick_params(axis="y", length=0)
+    model_legend(figure, drawn, {})
+    figure.supxlabel("standard deviation between numbers, interval\nright: share of the variance", fontsize="medium")
     return figure
 
 

@@ -22,6 +22,8 @@ KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "source", "
 
 #: The protocol's own framing, of the items that the others ask.
 OWN = "as asked"
+#: What is said first of a verdict that is another one under a framing.
+MOVES = "moves with the framing"
 
 #: Verdicts by model, framing and metric.
 Verdicts = Mapping[tuple[str, str, Key], Verdict]
@@ -98,7 +100,7 @@ class Robustness:
             if _direction(other) not in (None, own)
         ]
         if moved:
-            return f"moves with the framing: {', '.join(moved)}"
+            return f"{MOVES}: {', '.join(moved)}"
         n, same = len(self.alone), sum(_direction(other) == own for other in self.alone.values())
         if same == n:
             return f"robust: the same in {'the' if n == 1 else f'all {n}'} other framing{'s' * (n > 1)}"

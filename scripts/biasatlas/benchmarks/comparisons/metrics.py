@@ -11,7 +11,11 @@ CAPTIONS = {
     "items, the draw",
     "reliability": "How well each metric separates models and would replicate, and which metrics rank models alike",
 }
-FIGURE_CAPTION = "Differences of two models on the same items, with intervals"
+FIGURE_CAPTIONS = {
+    "pairs": "Differences of two models on the same items, with intervals",
+    "framings": "How far each number varies with the model, the framing, the items, the draw: standard deviations with "
+    "intervals, and shares of the variance",
+}
 
 METRICS = {
     "difference": Metric(

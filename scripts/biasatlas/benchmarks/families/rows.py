@@ -112,6 +112,8 @@ def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
                 drop.reason,
             )
         raw = raw[~gone]
+    if raw.empty:
+        raise UserError(f"{description.title}: drop: it leaves no row of the data. Correct what it drops.")
     return raw.reset_index(drop=True)
 
 

@@ -1,6 +1,7 @@
 """What is odd about the items of a benchmark, whoever made them: counts with the first ids, for who knows the data."""
 
 import re
+import unicodedata
 from collections.abc import Hashable, Iterator, Sequence
 
 import pandas as pd
@@ -10,6 +11,8 @@ from biasatlas.userfiles import listed
 #: Letters that text has where it was read in another encoding than it is in: UTF-8 as Mac Roman, or as Latin 1.
 _GARBLED = re.compile("√[©®†°±≥ß§º∫]|Ã[\x80-\xbf©®¨¤¶¼ª±³¡]|â€|\ufffd")
 _LABELS = ("A", "B", "C")
+#: Signs without width or ink.
+_UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 
 
 def audit(items: pd.DataFrame) -> list[str]:
@@ -50,6 +53,11 @@ def _garbled(items: pd.DataFrame) -> Iterator[str]:
     yield from _said(items, odd, "have letters of a wrong encoding")
 
 
+def _folded(text: str) -> str:
+    """``text`` without its case, and without what no reader sees."""
+    return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
+
+
 def _again(items: pd.DataFrame, keys: Sequence[Hashable], what: str) -> Iterator[str]:
     yield from _said(items, pd.Series(list(keys), items.index).duplicated(), what)
 
@@ -58,7 +66,7 @@ def _questions(items: pd.DataFrame) -> Iterator[str]:
     options = [frozenset(texts) for texts in items[list(_LABELS)].itertuples(index=False, name=None)]
     words = zip(items["context"], items["question"], options, strict=True)
     yield from _again(items, list(words), "ask what another one does, in the same words")
-    folded = items[list(_LABELS)].apply(lambda text: text.str.casefold().str.strip())
+    folded = items[list(_LABELS)].map(_folded)
     yield from _said(
         items, folded.nunique(axis=1) < len(_LABELS), "have two options that differ in case alone, or in nothing"
     )
@@ -84,7 +92,7 @@ def _questions(items: pd.DataFrame) -> Iterator[str]:
 
 
 def _pairs(items: pd.DataFrame) -> Iterator[str]:
-    same = items["more"].str.casefold().str.strip() == items["less"].str.casefold().str.strip()
+    same = items["more"].map(_folded) == items["less"].map(_folded)
     yield from _said(items, same, "have two texts that differ in case alone, or in nothing")
     pairs = list(zip(items["more"], items["less"], strict=True))
     yield from _again(items, pairs, "are there twice, in the same words")

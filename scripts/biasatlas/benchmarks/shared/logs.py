@@ -47,8 +47,8 @@ class Logged:
     """The option that was chosen, as text; or the reply."""
     right: bool | None
     """Whether the harness counts it as right; None where it does not say."""
-    repeat: str = ""
-    """Which of several times that the question was asked."""
+    repeat: str = "1"
+    """Which of several times that the question was asked, from 1, with what was perturbed then, if anything."""
     likelihoods: tuple[tuple[str, float], ...] = ()
     """Whole texts with their log-likelihood, in nats."""
 
@@ -198,7 +198,7 @@ def _sample(where: str, row: dict[str, Any]) -> Logged:
         under = letters(text)
         offered = [_get(f"{where}: the prompt", under, each.upper()) for each in offered]
     whole = tuple((str(each["arg_0"]) + str(each["arg_1"]), score) for each, score in zip(asked, scores, strict=True))
-    return Logged(where, text, tuple(offered), offered[int(np.argmax(scores))], known, "", whole)
+    return Logged(where, text, tuple(offered), offered[int(np.argmax(scores))], known, likelihoods=whole)
 
 
 def _archive(path: Path) -> tuple[Path, dict[str, Any], Iterable[tuple[str, Any]]]:
@@ -309,7 +309,8 @@ def _of_helm(where: str, state: Any) -> Logged:
     answer = under.get(reply[:1], reply) if not reply[1:2].isalnum() else reply
     references = _get(where, state, "instance", "references")
     correct = {_get(where, each, "output", "text") for each in references if "correct" in each.get("tags", ())}
-    repeat = f"{state.get('train_trial_index', 0)} {_get(where, state, 'instance').get('perturbation') or ''}"
+    trial, perturbed = int(state.get("train_trial_index", 0)), _get(where, state, "instance").get("perturbation")
+    repeat = f"{trial + 1} {perturbed}" if perturbed else str(trial + 1)
     text = str(_get(where, state, "instance", "input", "text"))
     return Logged(where, text, tuple(under.values()), answer, answer in correct if correct else None, repeat)
 
