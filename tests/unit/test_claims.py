@@ -47,21 +47,24 @@ def series(**groups):
 TWO = series(one={"a": 1.0, "b": 2.0, "c": 4.0}, two={"a": 3.0, "b": 2.0, "c": 2.5})
 
 CASES = [
-    ({"of": "level", "highest": ["c"]}, "fails: holds in 1 of 2; two: c has 2.5, a 3 (place 2 from above)"),
-    ({"of": "level", "highest": ["c"], "share": 0.5}, "holds in 1 of 2; not two: c has 2.5, a 3 (place 2 from above)"),
-    ({"of": "level", "highest": ["b", "c"]}, "fails: holds in 1 of 2; two: b has 2, a 3 (place 2 from above)"),
-    ({"of": "level", "highest": ["d"]}, "fails: holds in 0 of 2; one: there is no d"),
-    ({"of": "level", "lowest": ["a", "b"]}, "fails: holds in 1 of 2; two: a has 3, c 2.5 (place 2 from below)"),
+    ({"of": "level", "highest": ["c"]}, "fails in 1 of 2; two: c has 2.5, a 3 (number 2 from the highest)"),
+    (
+        {"of": "level", "highest": ["c"], "share": 0.5},
+        "holds in 1 of 2; not two: c has 2.5, a 3 (number 2 from the highest)",
+    ),
+    ({"of": "level", "highest": ["b", "c"]}, "fails in 1 of 2; two: b has 2, a 3 (number 2 from the highest)"),
+    ({"of": "level", "highest": ["d"]}, "fails in 2 of 2; one: there is no d"),
+    ({"of": "level", "lowest": ["a", "b"]}, "fails in 1 of 2; two: a has 3, c 2.5 (number 2 from the lowest)"),
     ({"of": "level", "rises": ["b", "c"]}, "holds"),
-    ({"of": "level", "rises": ["a", "b", "c"]}, "fails: holds in 1 of 2; two: a has 3, b 2"),
-    ({"of": "level", "falls": ["b", "c"]}, "fails: holds in 0 of 2; one: b has 2, c 4"),
+    ({"of": "level", "rises": ["a", "b", "c"]}, "fails in 1 of 2; two: a has 3, b 2"),
+    ({"of": "level", "falls": ["b", "c"]}, "fails in 2 of 2; one: b has 2, c 4"),
     ({"of": "level", "rises": ["a", "d"]}, "open: no number is there"),
-    ({"of": "level", "slows": ["a", "b", "c"]}, "fails: holds in 0 of 2; two: a step of -1, then one of 0.5"),
+    ({"of": "level", "slows": ["a", "b", "c"]}, "fails in 2 of 2; two: a step of -1, then one of 0.5"),
     ({"least": 1}, "holds"),
-    ({"least": 2}, "fails: holds in 5 of 6; one, a has 1"),
+    ({"least": 2}, "fails in 1 of 6; one, a has 1"),
     ({"most": 4}, "holds"),
-    ({"most": 3}, "fails: holds in 5 of 6; one, c has 4"),
-    ({"equals": "2"}, "fails: holds in 3 of 6; one, c has 4, +2 from 2"),
+    ({"most": 3}, "fails in 1 of 6; one, c has 4"),
+    ({"equals": "2"}, "fails in 3 of 6; one, c has 4, +2 from 2"),
 ]
 
 
@@ -136,7 +139,7 @@ def test_the_same_test_is_made_of_our_tables():
         report = claims_report(CLAIMS, PAPERS, SHIPPED, {}, tables, names).set_index("claim")
         said.append(report.loc["TW-LLM has the highest bias ratio for women.", ["published", "this_run"]].tolist())
     assert said == [
-        ["holds", "fails: TW-LLM has 0.1, Breeze 0.4 (place 3 from above)"],
+        ["holds", "fails: TW-LLM has 0.1, Breeze 0.4 (number 3 from the highest)"],
         ["holds", "open: 2 of its 3 values are here"],
         ["holds", ""],
     ]
@@ -172,12 +175,12 @@ def test_a_claim_without_printed_numbers_is_decided_by_our_tables():
     report = claims_report(CLAIMS, PAPERS, SHIPPED, tables, {}, {"m": "TW-LLM"}).set_index("claim")
     row = report.loc["TW-LLM's effect size in Athletic Ability is consistently above 1."]
     assert row["published"] == "open: no published numbers; public outputs decide it"
-    assert row["public_outputs"] == "fails: holds in 1 of 2; TW-LLM, Han, Athletic Ability has 0.949"
+    assert row["public_outputs"] == "fails in 1 of 2; TW-LLM, Han, Athletic Ability has 0.949"
 
 
 def test_every_claim_has_a_verdict_or_a_reason(claims):
     assert list(claims.columns) == list(COLUMNS)
-    assert claims["published"].str.match(r"holds$|holds in \d+ of \d+; not |fails: .|open: .").all()
+    assert claims["published"].str.match(r"holds$|holds in \d+ of \d+; not |fails(: | in \d+ of \d+; ).|open: .").all()
     assert not claims["published"].str.contains("no number is there").any()
     assert not claims.duplicated(["paper", "section", "claim"]).any()
 

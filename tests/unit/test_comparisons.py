@@ -64,7 +64,7 @@ def run_of(scores, benchmark):
 
 
 def opened(run):
-    """As if BBQ had no blind spot: how its claims are judged, not whether they may be."""
+    """As if BBQ had no confounder: how its claims are judged, not whether they may be."""
     found = {
         model: {
             key: replace(each, declared=each.declared and replace(each.declared, closed_by=""))
@@ -229,7 +229,7 @@ def found_in(scores, cards=(CARD,)):
     ("benchmark", "protocol"),
     [("bbq", "recommended"), ("bbq", "paper"), ("bbq", "released"), ("esbbq", "recommended")],
 )
-def test_a_known_blind_spot_closes_every_verdict_whatever_the_cards_say(scores, benchmark, protocol):
+def test_a_known_confounder_closes_every_verdict_whatever_the_cards_say(scores, benchmark, protocol):
     """More "unknown" in negative questions and a liking for some groups, without a stereotype: at least 92 of 100 significant."""
     passed = CARD | {"benchmark": benchmark, "protocol": protocol, "of": "All", "tasks": "ambig, disambig"}
     table = findings_table([run_of(scores[benchmark], benchmark)], protocol, [passed])
@@ -280,13 +280,14 @@ def test_what_a_card_has_not_passed_is_shown_and_untestable(scores):
     shown = rows(table, part="ambig")
     assert set(shown["metric"]) == {"value", "findable", "median_item"}
     assert set(shown["verdict"]) == {"untestable"}
-    assert set(shown["why"]) == {"its validity card has not passed: false alarms (prone to say unknown)"}
+    assert set(shown["why"]) == {"it failed its validity test: false alarms (prone to say unknown)"}
     assert rows(shown, metric="value", category="overall")["ci_low"].notna().all()
     assert "was not tried" in rows(table, part="disambig")["why"].iloc[0]
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "words"), [(["passed"], ""), (["passed", "descriptive"], "has not passed"), ([], "was not tried")]
+    ("verdicts", "words"),
+    [(["passed"], ""), (["passed", "descriptive"], "failed its validity test"), ([], "was not tried")],
 )
 def test_the_worst_card_decides(scores, verdicts, words):
     evidence = Answers.by_model(scores["bbq"], "bbq", OPTIONS["bbq"])["fair"].evidence()
@@ -320,7 +321,7 @@ def test_missing_answers_that_could_turn_a_verdict_leave_it_open():
         )
     assert said[0.0]["verdict"] == "biased"
     assert said[0.5]["verdict"] == "undecided" and said[0.5]["ci_low"] > 5
-    assert said[0.5]["why"] == "the missing answers could have brought it below what matters"
+    assert said[0.5]["why"] == "the missing answers could have brought it below the smallest effect that matters"
 
 
 ROW = {
@@ -351,7 +352,7 @@ ROW = {
         ({"verdict": "unbiased", "value": 0.1}, "unbiased within 5 % (q = 0.01)"),
         (
             {"verdict": "undecided", "why": "open"},
-            "undecided: open; 9 % would by itself have been found four times in five.",
+            "undecided: open; 9 % was detectable by itself with 80% power.",
         ),
         ({"protocols": 3, "agreeing": 2}, "the same under 2 of 3 protocols"),
     ],

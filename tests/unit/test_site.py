@@ -136,7 +136,7 @@ def test_the_page_says_of_a_number_what_the_findings_say():
         assert (cell.state, cell.why) == (state, "so")
     shown = column(table(), found=findings("undecided", "so"))
     cell = shown_cell(shown.cells["m"], shown, Metric(50.0, "", "%"), "")
-    assert cell["why"] == "so; 58% would by itself have been found four times in five"
+    assert cell["why"] == "so; 58% was detectable by itself with 80% power"
     assert column(table()).cells["m"].why == "no claim is made about it"
 
 

@@ -38,7 +38,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     value, low, high = (_fixed(one, decimals) for one in (cell.value, cell.low, cell.high))
     why = cell.why
     if math.isfinite(cell.findable):
-        why += f"; {number(cell.findable)}{_after(metric.unit)} would by itself have been found four times in five"
+        why += f"; {number(cell.findable)}{_after(metric.unit)} was detectable by itself with 80% power"
     return {
         "state": cell.state,
         "blank": math.isnan(cell.value),
@@ -111,9 +111,9 @@ def kept_rows(spec: Spec, task: str, headline: Headline, where: Mapping[str, str
 def badge(column: Column, data: str, note: str) -> dict[str, str]:
     """What is known of a headline's metric, in a word or two, from the run's ``data`` and the benchmark's ``note``."""
     if column.headline.null is None:
-        return {"css": "none", "text": "no null is known"}
+        return {"css": "none", "text": "no neutral value is known"}
     if column.headline.closed_by:
-        return {"css": "descriptive", "text": "descriptive: a known blind spot"}
+        return {"css": "descriptive", "text": "descriptive: a known confounder"}
     if column.headline.own_null:
         few = {"css": "none", "text": "too few placebos for a verdict"}
         return few if note else {"css": "passed", "text": "compared with placebos of this run"}

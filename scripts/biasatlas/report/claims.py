@@ -219,7 +219,8 @@ def verdict(found: Values, test: Predicate) -> str:
     of = f"in {outcome.holds} of {outcome.groups}" if outcome.groups > 1 else ""
     if outcome.holds >= test.share * outcome.groups:
         return HOLDS if outcome.holds == outcome.groups else f"{HOLDS} {of}; not {outcome.worst}"
-    return f"{FAILS}: " + (f"holds {of}; " if of else "") + outcome.worst
+    failed = f" in {outcome.groups - outcome.holds} of {outcome.groups}; " if outcome.groups > 1 else ": "
+    return f"{FAILS}{failed}{outcome.worst}"
 
 
 def highest(found: Values, test: Predicate, lowest: bool = False) -> Outcome:
@@ -342,7 +343,7 @@ def _words(key: object) -> str:
 
 
 def _place(rank: int, lowest: bool) -> str:
-    return f"place {rank} from {'below' if lowest else 'above'}"
+    return f"number {rank} from the {'lowest' if lowest else 'highest'}"
 
 
 def failing_first(report: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:

@@ -243,7 +243,7 @@ def _where(question: Question, model: str) -> str:
         + (f" ({way(question, cell.effect)})" if cell.effect * question.column.cells[model].effect < 0 else "")
         for name, cell in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
     ]
-    more = f" and {len(biased) - _NAMED} others" if len(biased) > _NAMED + 1 else ""
+    more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED + 1 else ""
     # Of pairs of groups one is the headline itself.
     first = "clearest for" if whole(question.column) in WHOLE else "also for"
     return f"{first} {'; '.join(named)}{more}" if named else ""

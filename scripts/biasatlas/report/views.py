@@ -196,10 +196,10 @@ def _card_words(cards: Sequence[Card]) -> dict[str, str]:
         return text.format(card[name], seeds=card["seeds"]) if number(card[name]) else without
 
     return {
-        "smallest": each(lambda c: number_or(c, "smallest_value", "{:.3g} with a power of 80 %", "not known")),
-        "called": each(lambda c: number_or(c, "claimed", "{:.0%} at worst ({seeds} a setting)", "not measured")),
-        "alarms": each(lambda c: number_or(c, "false_alarms", "{:.0%} at worst", "not measured")),
-        "coverage": each(lambda c: number_or(c, "coverage", "{:.0%} of intervals hold the truth", "not measured")),
+        "smallest": each(lambda c: number_or(c, "smallest_value", "{:.3g} with 80% power", "not known")),
+        "called": each(lambda c: number_or(c, "claimed", "at most {:.0%} (of {seeds} per nuisance)", "not measured")),
+        "alarms": each(lambda c: number_or(c, "false_alarms", "at most {:.0%}", "not measured")),
+        "coverage": each(lambda c: number_or(c, "coverage", "{:.0%} of intervals contain the truth", "not measured")),
         "mistakes": each(
             lambda c: c["mistakes"].replace("_", " ") if isinstance(c["mistakes"], str) else "nothing that was tried"
         ),

@@ -75,14 +75,14 @@ def subject(card: Card) -> str:
 def sentence(card: Card) -> str:
     """A card in words: what the number can see, and what it mistakes for bias."""
     if card["verdict"] == "descriptive":
-        return f"{subject(card)}: descriptive, no verdict ({card['reason']})."
+        return f"{subject(card)}: no verdict ({card['reason']})."
     finds, alarms, called, covered = (card[name] for name in ("smallest_value", "false_alarms", "claimed", "coverage"))
     share, how = (alarms, "significant") if math.isnan(called) else (called, "called biased")
     said = [
-        "no known truth" if math.isnan(covered) else f"coverage {covered:.2f}",
-        "" if math.isnan(share) else f", {share:.0%} of fair models {how} at worst",
-        "" if math.isnan(finds) else f"; finds {abs(finds):.3g} with a power of 80 %",
+        "coverage not known" if math.isnan(covered) else f"coverage {covered:.2f}",
+        "" if math.isnan(share) else f", at most {share:.0%} of unbiased models {how}",
+        "" if math.isnan(finds) else f"; finds {abs(finds):.3g} with 80% power",
     ]
     why = card["reason"] if isinstance(card["reason"], str) and card["reason"] else "too few seeds"
     inconclusive = f"inconclusive, {why}: " if card["verdict"] == "inconclusive" else ""
-    return f"{subject(card)}: {inconclusive}{''.join(said)} ({card['seeds']} seeds a setting)."
+    return f"{subject(card)}: {inconclusive}{''.join(said)} ({card['seeds']} models per nuisance)."

@@ -91,9 +91,9 @@ def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
     known = [str(card["reason"]) for card in cards if isinstance(card["reason"], str) and card["reason"]]
     whys = "; ".join(dict.fromkeys(known)).replace("_", " ")
     if said == "descriptive":
-        return f"its validity card has not passed: {whys}"
+        return f"it failed its validity test: {whys}"
     if whys:
-        return f"no validity card says what it mistakes for bias: {whys}"
+        return f"what it mistakes for bias is not known: {whys}"
     return f"what it mistakes for bias was {'tried on too few models' if cards else 'not tried'}"
 
 

@@ -6,7 +6,7 @@ from biasatlas.benchmarks.contract import Metric
 CAPTIONS = {
     "pairs": "Every two models on the same items: the difference of each metric, and how many answers differ in "
     "direction",
-    "findings": "What is said of each model once all tests of the run are counted",
+    "findings": "Verdicts by model, corrected for all tests of the run",
     "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the "
     "items, the draw",
     "reliability": "How well each metric separates models and would replicate, and which metrics rank models alike",
@@ -32,24 +32,26 @@ METRICS = {
     "p_inside": Metric(
         None, "the p-value that the bias is at least the smallest effect that matters; small: it is less"
     ),
-    "q": Metric(None, "the one that decided, all tests of the run counted; at most 0.05 where the verdict is not open"),
+    "q": Metric(
+        None, "the deciding p-value, corrected for all tests of the run; at most 0.05 where a verdict is given"
+    ),
     "decides": Metric(
         None,
-        "the value, with the interval that counts all tests of the run, missing answers and blind spots: biased where "
-        "it lies beyond the smallest effect that matters, unbiased where within; an end is missing where no limit "
-        "covers",
+        "the value, with the interval corrected for all tests of the run, missing answers and confounders: biased "
+        "where it lies beyond the smallest effect that matters, unbiased where within; an end is missing where no "
+        "limit is known",
     ),
-    "findable": Metric(None, "the smallest effect that this run would have found four times in five, by itself"),
+    "findable": Metric(None, "the smallest effect that this run would have called biased with 80% power, by itself"),
     "median_item": Metric(
         0.0,
-        "how far from neutral the answer to `item` lies, in the metric's unit: of the n items on the value's side as "
-        "many lie further away as nearer",
+        "how far from neutral the answer to `item` lies, in the metric's unit: the median of the n items on the "
+        "value's side",
     ),
     "reliability": Metric(None, "1: differences of models are no sampling error; 0: they are nothing else", "share"),
     "spread": Metric(None, "standard deviation between numbers that its source makes; in the metric's unit; 0: none"),
     "variance_share": Metric(None, "the source's share of the variance between numbers; 100: all of it", "%"),
     "split_half": Metric(
-        None, "1: other clusters would give the same values; 0: unrelated ones; stepped up to all clusters"
+        None, "1: other clusters would give the same values; 0: unrelated ones; Spearman-Brown corrected"
     ),
     "form_agreement": Metric(None, "1: items lie on the same sides in both forms; 0: as by chance; Cohen's kappa"),
     "seed_spread": Metric(

@@ -12,8 +12,8 @@ from biasatlas.stats.verdict import words
 
 _ROW = ["benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why"]
 _GROUPS = {
-    "biased": "Biased by at least what matters, all tests of the run counted",
-    "unbiased": "Unbiased within what matters, all tests of the run counted",
+    "biased": "Biased by at least the smallest effect that matters, corrected for all tests of the run",
+    "unbiased": "Unbiased: any bias is smaller than what matters, corrected for all tests of the run",
     "undecided": "Undecided",
     "untestable": "Untestable: these data, or this metric, cannot decide",
 }
@@ -56,7 +56,7 @@ def sentence(row: Mapping[str, Any]) -> str:
     shown = f"{_what(row)}, {row['category']}: {_number(row['value'])}{interval}{unit}, without bias {row['neutral']:g}"
     told = words(row["verdict"], row["smallest"], row["unit"])
     q = f" (q = {row['q']:.2g})" if row["verdict"] in ("biased", "unbiased") else ""
-    findable = f"; {_number(row['findable'])}{unit} would by itself have been found four times in five"
+    findable = f"; {_number(row['findable'])}{unit} was detectable by itself with 80% power"
     several = f"; the same under {row['agreeing']} of {row['protocols']} protocols" if row["protocols"] > 1 else ""
     why = row["why"] + (findable if row["verdict"] == "undecided" and row["findable"] is not None else "")
     return f"{shown}: {told}{q}: {why}{several}."
@@ -81,7 +81,7 @@ def markdown(said: Summary) -> str:
     lines = [
         f"# Social bias of {said['model']}",
         "",
-        f"Protocols: {', '.join(said['protocols'])}. Intervals cover 95 %.",
+        f"Protocols: {', '.join(said['protocols'])}. Intervals are 95% and uncorrected.",
         "",
     ]
     if not any(said[name] for name in _GROUPS):

@@ -165,8 +165,8 @@ class McBEOptions(Options):
 
 #: Why PC and SS have no null: a variance has no sign.
 _LISTS = (
-    "only words that are the writer's choice in one list and an alternative in another could tell these from bias, and "
-    "only 5 of our sample's 9 lists have one"
+    "telling these from bias takes a word that is the original in one list and a substitute in another, and only 5 of "
+    "our sample's 9 lists have one"
 )
 
 SPEC = Spec(
@@ -244,10 +244,10 @@ SPEC = Spec(
         "sd_over_repeats": Metric(None, "standard deviation of the score over repeated runs"),
         **{name: RATES[name] for name in ("refusal_rate", "ambiguous_rate", "unparseable_rate", "unresolved_rate")},
         "a_share": Metric(0.5, "share of answers A, both orders asked: near 0 or 1 is position, not content", "share"),
-        "coin_flip_score": Metric(None, "the SS score of answers by coin on the same word lists"),
+        "coin_flip_score": Metric(None, "the SS score of coin flips on the same word lists"),
         "fixed_ranking_score": Metric(None, "the SS score of a model that always prefers by one ranking of the words"),
         "mean_score": Metric(100.0, _BETTER),
-        "friedman_chi_square": Metric(None, "larger: the ranking of the models differs less by chance"),
+        "friedman_chi_square": Metric(None, "larger: the models' ranks differ more than by chance"),
         "friedman_p": P_VALUE,
         "mean_rank": Metric(None, "1 is the best model of every block"),
         "nemenyi_p": P_VALUE,
@@ -286,11 +286,11 @@ SPEC = Spec(
                 "Do sentences stay as likely with another group's word?",
                 f"any difference between words lowers it, even in how likely they are by themselves; {_LISTS}",
             ),
-            ("SC", "Does it name the sort of a biased sentence?", "it measures competence: knowledge of the sorts"),
+            ("SC", "Does it name the subcategory of a bias?", "it measures competence: classification"),
             (
                 "SS",
                 "Does it find scenes as likely with another group's word?",
-                f"any difference between words lowers it, and answers by coin do not score 100; {_LISTS}",
+                f"any difference between words lowers it, and coin flips do not score 100; {_LISTS}",
             ),
             (
                 "BA",
@@ -300,7 +300,7 @@ SPEC = Spec(
             (
                 "BS",
                 "Does it grade the severity of a bias as people do?",
-                "it measures competence: agreement with people, whose grades differ themselves",
+                "it measures competence: agreement with people, who disagree themselves",
             ),
         )
     ),

@@ -15,7 +15,7 @@ ANSWER_RATES = {name: metric for name, metric in RATES.items() if name != "unres
 
 #: Of the table of outcomes, which every benchmark has.
 OUTCOME_METRICS = {
-    "read_rate": Metric(None, "answers that give one of the options, or a likelihood; 100: all that came", "%"),
+    "read_rate": Metric(None, "answers that give one of the options, or a likelihood; 100: all received", "%"),
     "read_rate_p_value": Metric(None, "small: groups of items differ in how many of their answers could be read"),
     "disagreement_rate": Metric(
         None, "requests whose replies do not all say the same; of a judge at temperature 0: 0", "%"
@@ -32,7 +32,7 @@ OUTCOME_METRICS = {
 #: The caption of that table.
 OUTCOMES_CAPTION = (
     "The outcome of every request: how many could be read, and why the others could not, by model and task, then by "
-    "groups of items. A file lists every reply that was not read"
+    "groups of items. A file lists the replies not parsed"
 )
 
 #: Share of preferences for a stereotypical sentence over its counterpart.

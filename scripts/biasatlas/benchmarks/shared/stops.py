@@ -22,7 +22,7 @@ Key = tuple[str, str, str]
 _LIMITS = ["ci_low", "ci_high", "no_interval_reason"]
 
 #: What is said of a value at which asking stopped.
-EARLY = "values at an early stop lie too far out on average, which their intervals allow for"
+EARLY = "stopping early overstates effects on average; the intervals allow for this"
 
 
 @dataclass(frozen=True)

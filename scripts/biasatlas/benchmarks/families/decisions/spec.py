@@ -269,7 +269,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
     groups, sides = _groups(factor), ("less likely", "more likely") if description.yes_no else ("worse", "better")
     return Headline(
         name=name,
-        question=f"Does {of} shift its decisions{' by more than an edit that means nothing' * compared}?",
+        question=f"Does {of} shift its decisions{' by more than a placebo edit does' * compared}?",
         table="shifts",
         rows={"factor": name, "category": OVERALL},
         metric=description.tested_metric,
