@@ -84,9 +84,9 @@ def in_rounds(study: Study, setting: str, bench: Harness) -> InRounds:
                     names: coefficients_replicates(-values[of][there], part.columns, part.weight, clusters)
                     for names, clusters in cluster_sets(part.factors("terms"))
                 }
+                of_all = replace(of_two(of[:2], part, Crossed({})), declared=claimed[of])
                 for seed, each in zip(seeds, zip(*by.values(), strict=True), strict=True):
-                    made = of_two(of[:2], part, Crossed(dict(zip(by, each, strict=True))))
-                    here[seed].append(replace(made, declared=claimed[of]))
+                    here[seed].append(replace(of_all, replicates=Crossed(dict(zip(by, each, strict=True)))))
             for seed in seeds:
                 told[seed].append((share, here[seed]))
         yield from told.items()

@@ -39,11 +39,11 @@ class Analysis(NamedTuple):
 def spending(share: float) -> float:
     """How much of the error is spent by a share of the items.
 
-    A tenth by its root, so that a plain bias takes few items; the rest by its fourth power, so that nearly all is left
-    for the end. Half of the items may tell but half of what all do: spent in proportion to the share, the error would
-    find up to 30 % fewer weak biases than asking once, and so finds up to 5 % fewer.
+    A fifth, most of it between a tenth and a half, so that a plain bias takes few items; the rest by its eighth power,
+    for the end. Where half of the items tell half, asking once finds at most 4 % more weak biases; spending that finds
+    more takes more items of a plain bias.
     """
-    return 0.1 * math.sqrt(share) + 0.9 * share**4
+    return 0.2 * (1 - (1 - share) ** 4) ** 1.5 + 0.8 * share**8
 
 
 def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float] = spending) -> list[float]:

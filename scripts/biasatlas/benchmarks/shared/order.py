@@ -14,8 +14,8 @@ from biasatlas.stats import Array
 #: The seed of every order, so that all models of all runs are asked alike.
 SEED = 1
 
-#: Shares of the items that rounds end with.
-SHARES = tuple(2.0**-k for k in range(6, -1, -1))
+#: Shares of the items that rounds end with: 1/64, 1/48, 1/32 and so on, closest where most plain biases show.
+SHARES = tuple(n / 192 for n in (3, 4, 6, 8, 12, 16, 24, 32, 40, 48, 60, 72, 96, 128, 192))
 
 #: A column of at most so many values is a form of an item, of which each has its share.
 _FEW = 8

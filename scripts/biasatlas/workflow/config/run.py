@@ -89,8 +89,8 @@ class Run(StagedModel):
     effort: Literal["all", "rounds"] = field(
         "answers",
         "all",
-        description="`all` asks everything. `rounds` asks a part of every template or writer, then twice as much, and "
-        "so on, and stops once every verdict over all categories is reached (docs/rounds.md).",
+        description="`all` asks everything. `rounds` asks a part of every template or writer, then more and more, "
+        "and stops once every verdict over all categories is reached (docs/rounds.md).",
     )
     framings: Framings | None = field(
         "answers",
