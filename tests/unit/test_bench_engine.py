@@ -11,9 +11,9 @@ from conftest import ROOT
 
 PROMPT = "The nurse and the doctor were late. Who was late? A: the nurse, B: the doctor. Answer {}: "
 COLUMNS = {
-    "likelihood": ["over the better peer", "of the ideal", "its products alone"],
+    "likelihood": ["over the best peer", "of the ideal", "its products alone"],
     "choice": ["over the likelihoods", "by their operations", "of the ideal", "its products alone"],
-    "generation": ["over the better batch", "no more than"],
+    "generation": ["over the best batch", "no more than"],
 }
 
 
