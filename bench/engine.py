@@ -130,7 +130,7 @@ class Engine:
         began = time.process_time()
         trie, where = plan.build_trie(tokens, start)
         tree = Tree(model, Memory(self.token_budget))
-        root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens, tree.columns)
+        root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens)
         for prefix in plan.walk(root):
             plan.cut_rows(trie, prefix.members, prefix.end, WIDEST * tree.row_tokens, tree.columns, ROW_WORTH)
         self.planning_s = time.process_time() - began

@@ -59,15 +59,16 @@ def _fitting(left: list[int], tokens: Sequence[np.ndarray], start: np.ndarray, t
     return max(1, min(token_budget // len(tokens[left[0]]), int(np.searchsorted(scored, token_budget // 4, "right"))))
 
 
-def next_logits(
-    model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Callable[[int, torch.Tensor], None]
-) -> None:
-    """Call ``visit(i, logits)`` for each sequence with the fp32 logits after its last token."""
+#: Takes indices of sequences, and the fp32 logits after their last tokens (indices × vocabulary), to overwrite.
+Visit = Callable[[Sequence[int], torch.Tensor], None]
+
+
+def next_logits(model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Visit) -> None:
+    """Let ``visit`` take the logits after each sequence, once."""
     ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
     padded = [np.append(ids, np.int32(0)) for ids in tokens]
     for batch, logits in _batches(model, padded, ends, memory, lambda logits, *_: logits):
-        for i, row in zip(batch, logits, strict=True):
-            visit(i, row)
+        visit(batch, logits)
 
 
 def token_log_probabilities(model: PreTrainedModel, tokens: list[np.ndarray], memory: Memory) -> list[np.ndarray]:
@@ -112,23 +113,3 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
         logits = model(input_ids=ids, attention_mask=mask.long(), use_cache=False).logits
         logits = logits[scored.to(logits.device)]
     return logits.float()
-
-
-def attributed(
-    error: NotFiniteError, model: PreTrainedModel, texts: Sequence[tuple[int, np.ndarray]], memory: Memory
-) -> NotFiniteError:
-    """``error``, or that of the one of ``texts`` (index and token ids) after which logits are not finite by itself.
-
-    Attention carries a NaN to the other texts of its row.
-    """
-
-    def visit(at: int, logits: torch.Tensor) -> None:
-        largest = float(logits.max())
-        if not np.isfinite(largest):
-            raise NotFiniteError(texts[at][0], largest)
-
-    try:
-        next_logits(model, [tokens for _, tokens in texts], memory, visit)
-    except NotFiniteError as found:
-        return found
-    return error
