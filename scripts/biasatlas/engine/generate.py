@@ -167,9 +167,9 @@ def generate(
     answers = [_Answer(i, prompt) for i, prompt in enumerate(prompts)]
     ends = frozenset(eos_token_ids)
     if route.name == "tree":
-        fed = _SideBySide(Tree(model, memory), answers, ends, memory, done).run()
+        fed = _SideBySide(Tree(model, memory), answers, ends, done).run()
     else:
-        fed = _InStep(States(model, memory), answers, ends, memory, done).run(route)
+        fed = _InStep(States(model, memory), answers, ends, done).run(route)
     made = sum(len(answer.tokens) for answer in answers)
     return [(answer.tokens, answer.reason) for answer in answers], {"tokens_fed": fed, "tokens_made": made}
 
@@ -181,11 +181,11 @@ class _Writing:
     tree: Tree
     answers: list[_Answer]
     ends: frozenset[int]
-    memory: Memory
     done: Done
     finished: int = 0
 
     def __post_init__(self) -> None:
+        self.memory = self.tree.memory
         self.progress = Progress("answers", len(self.answers))
 
     def _add(self, answer: _Answer, token: int) -> None:

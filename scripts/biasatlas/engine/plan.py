@@ -244,9 +244,7 @@ def lay_out(trie: Trie, rows: Sequence[np.ndarray], depth: int) -> Layout:
     end = np.full((len(rows), width), width, np.int64)
     parents, targets, sequences = [], [], []
     for r, row in enumerate(rows):
-        path = np.full(
-            int(trie.fed[row].max()) - depth + 1, -1, np.int64
-        )  # path[1 + k]: where depth + k of the path is
+        path = np.full(int(trie.fed[row].max()) - depth + 1, -1)  # path[1 + k]: where depth + k of the path is
         filled = open_to = 0
         for i, shared in zip(row.tolist(), _shared_between(trie, row).tolist(), strict=True):
             tokens, fed = trie.tokens[i], int(trie.fed[i])

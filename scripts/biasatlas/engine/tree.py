@@ -11,7 +11,7 @@ import torch
 from transformers import PretrainedConfig, PreTrainedModel
 
 from biasatlas.engine import plain, plan
-from biasatlas.engine.forward import Forward, layers_of, new_cache
+from biasatlas.engine.forward import Forward, new_cache
 from biasatlas.engine.live import LiveRows, Node
 from biasatlas.engine.masks import tree_visible
 from biasatlas.engine.memory import Memory, NotFiniteError, layer_shapes
@@ -236,12 +236,11 @@ class Tree:
     def _forward(self, layout: plan.Layout, cached: Cached, keep: bool) -> tuple[torch.Tensor | None, Any]:
         """Hidden states (rows × width × hidden; None if nothing is fed) and, if asked for, what is kept of the rows."""
         rows, width = layout.ids.shape
-        layers = layers_of(cached.state) if cached.state is not None else ()
         prefix = len(cached.log_probabilities)
         if not width:
-            return None, new_cache(layers, rows) if keep else None
+            return None, new_cache(cached.state, rows, keep) if keep else None
         ids, depth, end = (to_device(a, self.device) for a in (layout.ids, layout.position, layout.end))
-        cache = new_cache(layers, rows, keep) if keep or prefix else None
+        cache = new_cache(cached.state, rows, keep) if keep or prefix else None
         visible = torch.nn.functional.pad(tree_visible(end), (prefix, 0), value=True)
         cached_depth = torch.arange(prefix, device=self.device)[None]
         hidden = self.forward.feed(ids, depth, visible, cache, cached_depth)
