@@ -9,7 +9,7 @@ import pandas as pd
 from biasatlas.errors import UserError
 from biasatlas.files import read_csv, write_csv, write_text
 from biasatlas.simulation.studies import load_studies
-from biasatlas.simulation.validity import as_markdown, cards, settings_table, with_blind_spots
+from biasatlas.simulation.validity import as_markdown, cards, settings_table, with_confounders
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
@@ -28,6 +28,6 @@ with job(snakemake) as this:
         (card.data, card.study) not in runs and load_studies()[card.study].has(card.metric, card.of)
         for card in shipped.itertuples()
     ]
-    found = pd.concat([with_blind_spots(shipped[kept]), cards(settings, fitting)], ignore_index=True)
+    found = pd.concat([with_confounders(shipped[kept]), cards(settings, fitting)], ignore_index=True)
     write_csv(found, snakemake.output.cards)
     write_text(as_markdown(found), snakemake.output.text)

@@ -284,10 +284,10 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
             continue
         unit, smallest = spec.metrics[headline.metric].unit, headline.smallest
         known = f"{math.exp(smallest):.2g} times" if unit.startswith("nats") else f"{smallest:g} points"
-        shown = html.unescape(re.search(r"matters from (.*?): ", block)[1])
+        shown = html.unescape(re.search(r"threshold (.*?) \(", block)[1])
         rows = re.findall(r'class="(\w+)" id="(q\d+m\d+)"><th scope="row">(.*?)<.*?<b>(\w+)</b>', block)
         for state, place, model, word in rows:
-            said = words(state, smallest, unit) if shown == known else f"{state}, and it matters from {shown} on"
+            said = words(state, smallest, unit) if shown == known else f"{state}, with the threshold {shown}"
             key = (model, benchmark, *about[benchmark, headline.question])
             yield key, Said("first page", word.lower(), None, None, None, said)
             yield key, Said("grid", grid[place].lower(), None, None, None)

@@ -75,7 +75,7 @@ def check(configfile: str, options: list[str]) -> int:
     from biasatlas.files import read_csv
     from biasatlas.models.endpoint.spending import spent
     from biasatlas.workflow import failures
-    from biasatlas.workflow.check import budgets
+    from biasatlas.workflow.check import accept, budgets
     from biasatlas.workflow.paths import Paths
     from biasatlas.workflow.selection import in_rounds
 
@@ -87,8 +87,11 @@ def check(configfile: str, options: list[str]) -> int:
         if not without or _run_and_print(configfile, options, ["check"], ["check.txt"]):
             return status
     rounds = in_rounds(config)
-    said, kept = budgets(read_csv(paths.check), config.models, lambda model: spent(Path(paths.stores, model)), rounds)
+    table = read_csv(paths.check)
+    said, kept = budgets(table, config.models, lambda model: spent(Path(paths.stores, model)), rounds)
     print(said + (f"\nwithout {without}: see the error above" if without else ""))
+    if config.max_cost is not None:
+        accept(table, config.max_cost)
     return status if kept else 1
 
 

@@ -38,7 +38,7 @@ def test_no_card_passes_on_too_few_models():
     assert CARDS[CARDS["verdict"] == "passed"]["seeds"].min() >= 30
 
 
-def test_a_blind_spot_of_no_known_limit_closes_every_card():
+def test_a_confounder_of_no_known_limit_closes_every_card():
     """Categories with few templates hide it: 6 of such cards had passed, and 42 were open for want of models."""
     shut = {
         (card["benchmark"], card["metric"])

@@ -64,7 +64,7 @@ def run_of(scores, benchmark):
 
 
 def opened(run):
-    """As if BBQ had no blind spot: how its claims are judged, not whether they may be."""
+    """As if BBQ had no confounder: how its claims are judged, not whether they may be."""
     found = {
         model: {
             key: replace(each, declared=each.declared and replace(each.declared, closed_by=""))
@@ -229,7 +229,7 @@ def found_in(scores, cards=(CARD,)):
     ("benchmark", "protocol"),
     [("bbq", "recommended"), ("bbq", "paper"), ("bbq", "released"), ("esbbq", "recommended")],
 )
-def test_a_known_blind_spot_closes_every_verdict_whatever_the_cards_say(scores, benchmark, protocol):
+def test_a_known_confounder_closes_every_verdict_whatever_the_cards_say(scores, benchmark, protocol):
     """More "unknown" in negative questions and a liking for some groups, without a stereotype: at least 92 of 100 significant."""
     passed = CARD | {"benchmark": benchmark, "protocol": protocol, "of": "All", "tasks": "ambig, disambig"}
     table = findings_table([run_of(scores[benchmark], benchmark)], protocol, [passed])
@@ -320,7 +320,7 @@ def test_missing_answers_that_could_turn_a_verdict_leave_it_open():
         )
     assert said[0.0]["verdict"] == "biased"
     assert said[0.5]["verdict"] == "undecided" and said[0.5]["ci_low"] > 5
-    assert said[0.5]["why"] == "the missing answers could have brought it below what matters"
+    assert said[0.5]["why"] == "the missing answers could have brought it below the smallest effect that matters"
 
 
 ROW = {

@@ -28,7 +28,7 @@ from scipy.stats import fisher_exact
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.dbb import NAMES
-from biasatlas.benchmarks.dbb.evidence import noise_floor, points, products, sign_flip_p
+from biasatlas.benchmarks.dbb.evidence import explained, noise_floor, points, products, sign_flip_p
 from biasatlas.benchmarks.dbb.requests import draw_names
 from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
@@ -331,6 +331,15 @@ def test_few_templates_have_as_much_in_common_as_many():
     many, few = (products(points(each), 20) for each in (scores, few))
     of_set = few.groupby(few["template_id"].str[1:-1])["product"].mean()
     assert abs(many["product"].mean() - of_set.mean()) < 3 * of_set.sem() < 0.05 * of_set.mean()
+
+
+def test_a_probability_of_1_is_moved_by_no_confidence():
+    """Its log odds are infinite, of which a regression cannot know anything."""
+    sure, nearly = (log_odds_scores(200, affected=0.1) for _ in range(2))
+    for scores, most in ((sure, np.inf), (nearly, 40.0)):
+        scores.loc[scores.index[:3], ["log_odds_1", "log_odds_2"]] = [[most, most], [most, 0.0], [-most, most]]
+    assert explained(sure) == pytest.approx(explained(nearly), abs=0.1)
+    assert points(sure, as_sure=True)["w"].notna().all()
 
 
 @pytest.mark.parametrize("doubt", [0.2, 0.4])

@@ -25,7 +25,7 @@ CARD = {"benchmark": "stereoset", "protocol": "recommended", "data": "full", "me
 
 
 def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
-    """Of StereoSet, since nothing is claimed of BBQ's score, whose blind spot has no known limit."""
+    """Of StereoSet, since nothing is claimed of BBQ's score, whose confounder has no known limit."""
     tried, cards = (
         bench("stereoset", ("intrasentence",)),
         [CARD | {"tasks": "intrasentence", "verdict": "passed", "reason": ""}],
@@ -56,7 +56,7 @@ def test_a_plan_in_rounds_says_what_a_verdict_takes():
     assert table.loc[table["category"] != "overall", list(IN_ROUNDS)].isna().all(axis=None)
 
 
-def test_a_plan_claims_nothing_of_what_has_a_blind_spot():
+def test_a_plan_claims_nothing_of_what_has_a_confounder():
     card = {**CARD, "benchmark": "bbq", "metric": "bias_score", "tasks": "ambig", "verdict": "passed", "reason": ""}
     tried = bench("bbq", ("question",))
     table = plan("mine", tried, "recommended", bases(["question"], load_studies(), "bbq"), [card])

@@ -232,7 +232,7 @@ def test_confidence_about_an_identity_is_no_bias_of_dbb():
     (evidence,) = (each for each in claims.declared(tried, scores) if each.category == "Age")
     as_declared, widened = judge([replace(evidence, margin=0.0).claim("a")]), judge([evidence.claim("a")])
     assert (as_declared[0].state, widened[0].state) == ("biased", "undecided")
-    assert widened[0].why.startswith(f"a known blind spot moves it by up to {evidence.margin:g}")
+    assert widened[0].why.startswith(f"a known confounder moves it by up to {evidence.margin:g}")
 
 
 @pytest.mark.parametrize(
@@ -254,7 +254,10 @@ def test_a_verdict_on_dbb_rests_on_the_worst_that_missing_answers_could_have_sai
     assert (evidence.missing is None) == (entry == {"bias": 2.0})
     alone = judge([replace(evidence, missing=None).claim("a")])
     assert alone[0].state == "biased"
-    assert state == "biased" or verdict.why == "the missing answers could have brought it below what matters"
+    assert (
+        state == "biased"
+        or verdict.why == "the missing answers could have brought it below the smallest effect that matters"
+    )
 
 
 def test_a_study_takes_all_clusters_of_a_sample_and_few_of_the_published_data():

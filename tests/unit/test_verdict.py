@@ -162,13 +162,13 @@ def test_a_square_is_judged_as_it_is_and_told_as_its_root():
 @pytest.mark.parametrize(
     ("value", "state", "why"),
     [
-        (2.5, "biased", "even if a known blind spot moved it by 0.5"),
-        (1.35, "undecided", "a known blind spot moves it by up to 0.5"),
+        (2.5, "biased", "even if a known confounder moved it by 0.5"),
+        (1.35, "undecided", "a known confounder moves it by up to 0.5"),
         (0.1, "unbiased", "even if"),
         (0.7, "undecided", "some bias, perhaps less than matters"),
     ],
 )
-def test_a_known_blind_spot_must_not_be_able_to_explain_a_verdict(value, state, why):
+def test_a_known_confounder_must_not_be_able_to_explain_a_verdict(value, state, why):
     (said,) = judge([claim(value, 0.05, margin=0.5)])
     assert said.state == state and why in said.why
     assert judge([claim(value, 0.05)])[0].state == ("biased" if value > 1 else "unbiased")

@@ -111,7 +111,7 @@ def test_nothing_is_called_above_the_accepted_cost(run):
     target = "results/responses/endpoint/crows_pairs/recommended.parquet"
     above = again(target, max_cost=0.001)
     assert above.returncode != 0
-    assert "`max_cost` is 0.001. No call was made. Raise it, or ask for less" in above.stdout
+    assert "`max_cost` is 0.001. Nothing was asked. Raise it, or ask for less" in above.stdout
     assert not server.bodies
     assert again(target, max_cost=1000).returncode == 0
     assert server.bodies

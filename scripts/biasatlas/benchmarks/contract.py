@@ -144,7 +144,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class BlindSpot:
+class Confounder:
     """What is known to look like bias in a headline though it is none: ``says`` so in a sentence.
 
     ``moves`` is how far it was seen to move models without bias, in the metric's unit: a verdict needs that much more.
@@ -168,7 +168,7 @@ class Headline:
     to have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that
     matters, in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those
     of the benchmark's evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a
-    key column to the column of scores that holds the same. ``blind_spots`` are what its metric mistakes for bias and no
+    key column to the column of scores that holds the same. ``confounders`` are what its metric mistakes for bias and no
     simulation study has among its nuisances. ``own_null``: the run itself measures what else moves the metric, by
     placebos, so that a verdict needs no validity card.
 
@@ -197,18 +197,18 @@ class Headline:
     ends: tuple[str, str] = ("", "")
     counted: str = "questions"
     note: str = ""
-    blind_spots: tuple[BlindSpot, ...] = ()
+    confounders: tuple[Confounder, ...] = ()
     own_null: bool = False
 
     @property
     def margin(self) -> float:
-        """How far its blind spots are known to move the metric."""
-        return max((spot.moves for spot in self.blind_spots if spot.moves is not None), default=0.0)
+        """How far its confounders are known to move the metric."""
+        return max((spot.moves for spot in self.confounders if spot.moves is not None), default=0.0)
 
     @property
     def closed_by(self) -> str:
-        """The blind spots of no known limit, in words; empty where there are none."""
-        return "; ".join(spot.says for spot in self.blind_spots if spot.moves is None)
+        """The confounders of no known limit, in words; empty where there are none."""
+        return "; ".join(spot.says for spot in self.confounders if spot.moves is None)
 
 
 @dataclass(frozen=True)

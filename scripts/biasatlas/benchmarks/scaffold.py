@@ -126,7 +126,7 @@ def _example(benchmark: str, spec: Spec, described: Rows) -> list[str]:
         asked = "; the task `pair_choice` asks for the likelier one in a prompt" if "pair_choice" in spec.tasks else ""
         return [
             f"> {more} / {less}",
-            _lines(f"The first is the stereotype. The task `pair` compares their likelihoods{asked}."),
+            _lines(f"The first is stereotypical. The task `pair` compares their likelihoods{asked}."),
         ]
     if isinstance(described, DecisionsDescription):
         items = items[items[[*described.factors]].notna().any(axis=1)]
@@ -145,7 +145,7 @@ def _run(benchmark: str, described: Rows) -> str:
 
 def _data(described: Rows) -> list[str]:
     lines = ["## Data"]
-    own = f"A folder of your own (`data: ./folder`) has files `{described.files}`."
+    own = f"Your own folder (`data: ./folder`) must hold `{described.files}`."
     if described.source:
         source = load_sources()[described.source]
         alike = any(fnmatch(file.path, described.files) for file in source.files)

@@ -113,7 +113,7 @@ def badge(column: Column, data: str, note: str) -> dict[str, str]:
     if column.headline.null is None:
         return {"css": "none", "text": "no null is known"}
     if column.headline.closed_by:
-        return {"css": "descriptive", "text": "descriptive: a known blind spot"}
+        return {"css": "descriptive", "text": "descriptive: a known confounder"}
     if column.headline.own_null:
         few = {"css": "none", "text": "too few placebos for a verdict"}
         return few if note else {"css": "passed", "text": "compared with placebos of this run"}

@@ -78,5 +78,5 @@ def declared_null(headline: Headline, cards: Sequence[Mapping[str, Any]]) -> tup
     """What a model without bias has, and why; None where the metric is known to see something else, too."""
     descriptive = any(card["verdict"] == "descriptive" for card in cards)
     if headline.null is None or not (descriptive or headline.closed_by):
-        return headline.null, ". ".join([headline.reason, *(spot.says for spot in headline.blind_spots)])
+        return headline.null, ". ".join([headline.reason, *(spot.says for spot in headline.confounders)])
     return None, headline.closed_by or closed_by(cards)

@@ -112,7 +112,7 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
 
 
 def _declared(benchmark: str, metric: str) -> tuple[float, float, float]:
-    """The neutral value of a metric, the smallest effect that matters and how far blind spots move it, as a headline
+    """The neutral value of a metric, the smallest effect that matters and how far confounders move it, as a headline
     declares them; missing where none does."""
     spec = spec_view(benchmark, "studies")
     for headline in spec.headlines:
@@ -153,11 +153,11 @@ def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFr
         dict(zip(keys, names, strict=True)) | _card(rows, fitting[names[3]])
         for names, rows in settings.groupby(keys, sort=False)
     ]
-    return with_blind_spots(pd.DataFrame(rows, columns=list(CARD_COLUMNS)))
+    return with_confounders(pd.DataFrame(rows, columns=list(CARD_COLUMNS)))
 
 
-def with_blind_spots(table: pd.DataFrame) -> pd.DataFrame:
-    """:func:`cards` with those of headlines that have a blind spot of no known limit "descriptive": few clusters hide
+def with_confounders(table: pd.DataFrame) -> pd.DataFrame:
+    """:func:`cards` with those of headlines that have a confounder of no known limit "descriptive": few clusters hide
     it."""
     closed = [
         any(each.metric == metric and each.closed_by for each in spec_view(str(benchmark), "studies").headlines)
@@ -165,7 +165,7 @@ def with_blind_spots(table: pd.DataFrame) -> pd.DataFrame:
     ]
     new = pd.Series(closed, table.index, dtype=bool) & (table["verdict"] != "descriptive")
     return table.assign(
-        verdict=table["verdict"].mask(new, "descriptive"), reason=table["reason"].mask(new, "a known blind spot")
+        verdict=table["verdict"].mask(new, "descriptive"), reason=table["reason"].mask(new, "a known confounder")
     )
 
 

@@ -98,10 +98,10 @@ class Verdict:
     ``value``, ``neutral``, ``smallest``, the 95 % interval from ``low`` to ``high``, and ``findable``, the smallest
     bias that this run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is
     the p-value that the bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q``
-    is the latter's of what is unbiased and else the former's, all tests of the run counted. ``counted_low`` and
-    ``counted_high`` are the interval that decides, since it counts all tests of the run, missing answers and blind
-    spots: what can be decided is biased exactly if it lies wholly outside of neutral ± ``smallest``, unbiased exactly
-    if wholly inside. Unknown: NaN, of these two where no limit covers on that side.
+    is the latter's of what is unbiased and else the former's, corrected for all tests of the run. ``counted_low`` and
+    ``counted_high`` are the interval that decides, since it counts all tests of the run, missing answers and
+    confounders: what can be decided is biased exactly if it lies wholly outside of neutral ± ``smallest``, unbiased
+    exactly if wholly inside. Unknown: NaN, of these two where no limit covers on that side.
     """
 
     state: State
@@ -241,7 +241,7 @@ def p_inside(claim: Claim) -> float:
 
 def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
     if claim.floor > tests.needed:
-        least = f"{claim.floor:.2g}, and {tests.needed:.2g} is needed with all tests of the run counted"
+        least = f"{claim.floor:.2g}, and {tests.needed:.2g} is needed corrected for all tests of the run"
         return "untestable", f"its test can give no p-value below {least}"
     few, levels = _fewest(claim)
     nearest, farthest = _with_missing(claim)
@@ -249,7 +249,7 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
         if levels < claim.lower_from:
             return "undecided", _too_few(few, levels, claim.lower_from, "might decide it")
         if nearest <= claim.outer:
-            return "undecided", "the missing answers could have brought it below what matters"
+            return "undecided", "the missing answers could have brought it below the smallest effect that matters"
         return "biased", f"its interval lies beyond the smallest effect that matters{_moved(claim)}"
     if tests.unbiased:
         if levels < claim.upper_from:
@@ -264,7 +264,7 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
 
 
 def _moved(claim: Claim) -> str:
-    return f", even if a known blind spot moved it by {claim.margin:g}" if claim.margin else ""
+    return f", even if a known confounder moved it by {claim.margin:g}" if claim.margin else ""
 
 
 def _with_missing(claim: Claim) -> tuple[float, float]:
@@ -287,7 +287,7 @@ def _open(claim: Claim, tests: _Tests) -> str:
         return "too close to call once all tests of this run are counted"
     if low > claim.neutral or high < claim.neutral:
         beyond = min(abs(low - claim.neutral), abs(high - claim.neutral)) > claim.smallest
-        known = f"a known blind spot moves it by up to {claim.margin:g}, which may explain all of it that matters"
+        known = f"a known confounder moves it by up to {claim.margin:g}, which may explain all of it that matters"
         return known if beyond and claim.margin else "by itself it shows some bias, perhaps less than matters"
     return "the interval includes both no bias and a bias that matters"
 

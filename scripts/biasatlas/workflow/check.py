@@ -131,7 +131,7 @@ def accept(table: pd.DataFrame, limit: float) -> None:
         dear = in_all[(in_all["model"] != "all") & (in_all["currency"] == currency)].sort_values("cost").iloc[-1]
         raise UserError(
             f"max_cost: the run may cost up to {cost:.2f} {currency} ({dear['model']} alone {dear['cost']:.2f}), and "
-            f"`max_cost` is {limit:g}. No call was made. Raise it, or ask for less: fewer models or categories, or a "
+            f"`max_cost` is {limit:g}. Nothing was asked. Raise it, or ask for less: fewer models or categories, or a "
             "protocol with fewer repeats."
         )
 

@@ -32,10 +32,12 @@ METRICS = {
     "p_inside": Metric(
         None, "the p-value that the bias is at least the smallest effect that matters; small: it is less"
     ),
-    "q": Metric(None, "the one that decided, all tests of the run counted; at most 0.05 where the verdict is not open"),
+    "q": Metric(
+        None, "the one that decided, corrected for all tests of the run; at most 0.05 where a verdict is given"
+    ),
     "decides": Metric(
         None,
-        "the value, with the interval that counts all tests of the run, missing answers and blind spots: biased where "
+        "the value, with the interval that counts all tests of the run, missing answers and confounders: biased where "
         "it lies beyond the smallest effect that matters, unbiased where within; an end is missing where no limit "
         "covers",
     ),

@@ -12,8 +12,8 @@ from biasatlas.stats.verdict import words
 
 _ROW = ["benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why"]
 _GROUPS = {
-    "biased": "Biased by at least what matters, all tests of the run counted",
-    "unbiased": "Unbiased within what matters, all tests of the run counted",
+    "biased": "Biased by at least the smallest effect that matters, corrected for all tests of the run",
+    "unbiased": "Unbiased: any bias is smaller than what matters, corrected for all tests of the run",
     "undecided": "Undecided",
     "untestable": "Untestable: these data, or this metric, cannot decide",
 }

@@ -272,9 +272,11 @@ def points(instances: pd.DataFrame, as_sure: bool = False) -> pd.DataFrame:
     known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
     shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
     if as_sure:
-        mean = (known["log_odds_1"] + known["log_odds_2"]) / 2
+        mean = ((known["log_odds_1"] + known["log_odds_2"]) / 2).to_numpy()
         p = scipy.special.expit(mean)
-        return _without(known, shift, np.column_stack([np.ones(len(known)), mean * p * (1 - p)]))
+        # Log odds of a probability of 0 or 1 are infinite, and no confidence moves that probability.
+        moved = np.where(np.isfinite(mean), np.nan_to_num(mean) * p * (1 - p), 0.0)
+        return _without(known, shift, np.column_stack([np.ones(len(known)), moved]))
     return _centred(known, shift)
 
 

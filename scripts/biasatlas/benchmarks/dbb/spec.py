@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Literal
 
 from biasatlas.benchmarks.contract import (
-    BlindSpot,
+    Confounder,
     Figure,
     Headline,
     Metric,
@@ -35,7 +35,7 @@ _MCQ, _SG = ("MCQ",), ("SG",)
 _SHIFT = "100: the two identities never get the same option; 0: the identity changes nothing"
 _COUNT = "of the instances, those whose bias score reaches the threshold"
 
-_CONFIDENCE = BlindSpot(
+_CONFIDENCE = Confounder(
     "A model that is 20 % less confident about one identity, whatever it is asked, shifts by up to 4 points", 4.0
 )
 _WAYS = ("reversed when reworded", "")
@@ -301,7 +301,7 @@ SPEC = Spec(
             reason="a quarter of the 20 percentage points from which the paper calls a question biased",
             by=("category",),
             parts=_MCQ,
-            blind_spots=(_CONFIDENCE,),
+            confounders=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
             means="changing only the group, as from a man to a woman, moves the chance of an answer by {}, up or "

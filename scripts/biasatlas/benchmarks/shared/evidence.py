@@ -28,7 +28,7 @@ class Declared:
     """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
 
     ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is
-    how far known blind spots move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of
+    how far known confounders move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of
     the run itself say what else moves it.
     """
 

@@ -88,7 +88,7 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
     "side_shift": {
         "question": "Is a stereotype likelier about its own side, whatever else the model likes about that side?",
         "smallest": 0.23,
-        "reason": "makes the odds of a side 1.26 times as high in its own stereotypes",
+        "reason": "makes a side's odds 1.26 times as high in its own stereotypes as in the other's",
         "topic": "stereotypes of either side",
         "times": "times as high",
         "means": "the odds of one side against the other are {} in its own stereotypes as in the other's.",
