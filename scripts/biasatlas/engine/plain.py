@@ -25,7 +25,7 @@ def log_likelihoods(
     Raises NotFiniteError for a NaN or an infinity.
     """
     values = np.zeros(len(tokens))
-    for batch, picked in _batches(model, tokens, start, memory, _picked):
+    for batch, picked in _batches(model, tokens, start, memory, _picking(tokens, start)):
         values[batch] = [part.sum().item() for part in picked]
         for i in batch:
             if not np.isfinite(values[i]):
@@ -39,15 +39,14 @@ def _batches(
     tokens: Sequence[np.ndarray],
     start: np.ndarray,
     memory: Memory,
-    read: Callable[[torch.Tensor, list[np.ndarray], np.ndarray], Any],
+    read: Callable[[torch.Tensor, list[int]], Any],
 ) -> Iterator[tuple[list[int], Any]]:
     """Indices of each padded batch's sequences, and what is ``read`` off their fp32 logits, one after the other."""
     left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))  # the largest batch comes first
     while left:
         batch = left[: _fitting(left, tokens, start, memory.token_budget)]
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
-            chosen = [tokens[i] for i in batch]
-            found = read(_logits(model, chosen, start[batch]), chosen, start[batch])
+            found = read(_logits(model, [tokens[i] for i in batch], start[batch]), batch)
         if not attempt.failed:
             yield batch, found
             left = left[len(batch) :]
@@ -64,28 +63,34 @@ Visit = Callable[[Sequence[int], torch.Tensor], None]
 
 
 def next_logits(model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Visit) -> None:
-    """Let ``visit`` take the logits after each sequence, once."""
+    """Let ``visit`` take the logits after each sequence; again, if memory runs out while it does."""
     ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
     padded = [np.append(ids, np.int32(0)) for ids in tokens]
-    for batch, logits in _batches(model, padded, ends, memory, lambda logits, *_: logits):
-        visit(batch, logits)
+    for _ in _batches(model, padded, ends, memory, lambda logits, batch: visit(batch, logits)):
+        pass
 
 
 def token_log_probabilities(model: PreTrainedModel, tokens: list[np.ndarray], memory: Memory) -> list[np.ndarray]:
     """log p of every token but the first of each sequence, given those before it (float64), in padded batches."""
     start = np.ones(len(tokens), np.int64)
     found: dict[int, np.ndarray] = {}
-    for batch, picked in _batches(model, tokens, start, memory, _picked):
+    for batch, picked in _batches(model, tokens, start, memory, _picking(tokens, start)):
         found |= {i: part.numpy() for i, part in zip(batch, picked, strict=True)}
     return [found[i] for i in range(len(tokens))]
 
 
-def _picked(logits: torch.Tensor, tokens: list[np.ndarray], start: np.ndarray) -> tuple[torch.Tensor, ...]:
-    """log p(tokens[start:]) of each sequence, token by token (float64), from the ``logits`` that predict them."""
-    targets = np.concatenate([ids[begin:] for ids, begin in zip(tokens, start, strict=True)]).astype(np.int64)
-    targets = torch.as_tensor(targets, device=logits.device)
-    picked = torch.log_softmax(logits, -1).gather(1, targets[:, None])[:, 0].double().cpu()
-    return picked.split([len(ids) - int(begin) for ids, begin in zip(tokens, start, strict=True)])
+def _picking(
+    tokens: Sequence[np.ndarray], start: np.ndarray
+) -> Callable[[torch.Tensor, list[int]], tuple[torch.Tensor, ...]]:
+    """Reads log p(tokens[start:]) of each sequence of a batch, token by token (float64), off the logits before them."""
+
+    def picked(logits: torch.Tensor, batch: list[int]) -> tuple[torch.Tensor, ...]:
+        scored = [tokens[i][start[i] :] for i in batch]
+        targets = torch.as_tensor(np.concatenate(scored).astype(np.int64), device=logits.device)
+        found = torch.log_softmax(logits, -1).gather(1, targets[:, None])[:, 0].double().cpu()
+        return found.split([len(ids) for ids in scored])
+
+    return picked
 
 
 @torch.inference_mode()
