@@ -7,7 +7,8 @@
 Requests come from real data (bench/workloads.py); models are random Qwen2 models of a given shape, because speed does
 not depend on what a model knows. Peers of likelihoods and choices: one sentence a forward pass, lm-evaluation-harness
 (if installed), padded batches sorted by length; of generation: the library's `generate` and, if installed, vLLM. All
-get the same token ids and the same weights, in a model as torch computes it, and all likelihoods are compared.
+get the same token ids and the same weights, and all likelihoods are compared. Each peer runs at several batch sizes
+and, in float32 on a CPU, on MKL and on oneDNN, all on one thread: each has a column, and the best one counts.
 
 What stands beside a time says how far it could fall on this machine. "Of the ideal" is the time of the operations that
 cannot be saved, at the rate of the best matrix product that the machine has (:func:`matrix_rate`), over the engine's
@@ -130,7 +131,7 @@ class Engine:
         began = time.process_time()
         trie, where = plan.build_trie(tokens, start)
         tree = Tree(model, Memory(self.token_budget))
-        root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens, tree.columns)
+        root = plan.plan_prefixes(trie, tree.row_tokens, tree.pass_tokens)
         for prefix in plan.walk(root):
             plan.cut_rows(trie, prefix.members, prefix.end, WIDEST * tree.row_tokens, tree.columns, ROW_WORTH)
         self.planning_s = time.process_time() - began
@@ -241,8 +242,11 @@ class Harness:
         self.tokenizer = make_tokenizer(texts, 8000)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
         self.peer = as_torch_computes(self.model)
+        self.peers = {"": self.peer}
         if not arguments.compiled:  # the compiler knows no layer of oneDNN's
             through_onednn(self.model)
+            if self.device == "cpu" and arguments.dtype == "float32":
+                self.peers = {", MKL": self.peer, ", oneDNN": self.model}
         if self.device == "cpu":
             keep_freed()
             share_heads()
@@ -276,15 +280,18 @@ class Harness:
 def likelihoods(bench: Harness) -> None:
     """Likelihoods: milliseconds a token asked, against one at a time, the harness and padded batches."""
     arguments, engine = bench.arguments, Engine(bench.budget)
-    peers = {
-        "one at a time": one_at_a_time,
-        **{f"harness, batch {size}": harness(bench.peer, bench.tokenizer, size) for size in arguments.harness},
-        "padded batches": batches(bench.budget),
-    }
-    runs = {} if arguments.engine_only else {name: run for name, run in peers.items() if run}
-    runs["engine"] = engine
+    runs = {}
+    for blas, model in bench.peers.items() if not arguments.engine_only else ():
+        runs[f"one at a time{blas}"] = functools.partial(one_at_a_time, model)
+        for size in arguments.harness:
+            if run := harness(model, bench.tokenizer, size):
+                runs[f"harness, batch {size}{blas}"] = functools.partial(run, model)
+        for budget in (bench.budget, bench.budget // 4):
+            runs[f"padded batches of {budget}{blas}"] = functools.partial(batches(budget), model)
+    reference = next(iter(runs), "engine")
+    runs["engine"] = functools.partial(engine, bench.model)
     header = ["workload", "asked ÷ unique", "fed ÷ unique", *(f"{name}, ms" for name in runs)]
-    header += ["over the better peer", "of the ideal", "its products alone", "planning", "peak MiB"]
+    header += ["over the best peer", "of the ideal", "its products alone", "planning", "peak MiB"]
     print_row([*header, "largest difference, nats"], True)
     gains, all_s = [], []
     for name in chosen(LIKELIHOODS, arguments):
@@ -299,8 +306,7 @@ def likelihoods(bench: Harness) -> None:
             for run in random.sample(list(runs), len(runs)):
                 rates.append(bench.rate())
                 requests = (tokens, start) if run == "engine" else of_peers
-                model = bench.model if run == "engine" else bench.peer
-                values[run], took, memory = _measured(bench.device, runs[run], model, *requests)
+                values[run], took, memory = _measured(bench.device, runs[run], *requests)
                 seconds[run].append(took)
                 peak[run] = max(peak[run], memory)
         values["engine"] = values["engine"][shared]
@@ -312,9 +318,8 @@ def likelihoods(bench: Harness) -> None:
         states = scored_states(trie)
         ideal_s = 2 * (bench.body * trie.unique_tokens + bench.head * states) / statistics.median(rates)
         products = ideal_s / (bench.products_s() @ [trie.unique_tokens, states])
-        rivals = [each[run] for run in runs if run not in ("engine", "one at a time")]
+        rivals = [each[run] for run in runs if run != "engine"]
         gains.append(min(rivals) / each["engine"] if rivals else float("nan"))
-        reference = values.get("one at a time", values["engine"])
         row = [
             name,
             f"{(asked - len(tokens)) / trie.unique_tokens:.1f}",
@@ -324,9 +329,10 @@ def likelihoods(bench: Harness) -> None:
         row += [f"{gains[-1]:.1f}", f"{ideal_s / engine_s:.2f}", f"{products:.2f}"]
         row += [f"{engine.planning_s / engine_s:.2%}"]
         row += [", ".join(f"{peak[run]:.0f}" for run in runs)]
-        row += [", ".join(f"{np.abs(values[run] - reference).max():.0e}" for run in runs if run != "one at a time")]
+        apart = {run: np.abs(values[run] - values[reference]).max() for run in runs}
+        row += [", ".join(f"{most:.0e}" for run, most in apart.items() if run != reference or len(runs) == 1)]
         print_row(row)
-    print(f"\ngeometric mean over the better peer: {statistics.geometric_mean(gains):.2f}")
+    print(f"\ngeometric mean over the best peer: {statistics.geometric_mean(gains):.2f}")
     print(f"seconds of the engine: {', '.join(all_s)}")
 
 
@@ -437,11 +443,15 @@ def generations(bench: Harness) -> None:
     arguments = bench.arguments
     ends = np.random.default_rng(0).choice(VOCABULARY, VOCABULARY // 16, replace=False).tolist()
     sampling = Sampling(temperature=0) if arguments.greedy else Sampling(temperature=0.7, top_p=0.8, top_k=20)
-    names = [f"generate, batch {size}" for size in arguments.batch]
+    peers = {
+        f"generate, batch {size}{blas}": (model, size)
+        for blas, model in bench.peers.items()
+        for size in arguments.batch
+    }
     vllm = Vllm(bench) if find_spec("vllm") else None
-    runs = [*names, "engine", *(["vLLM"] if vllm else [])]
+    runs = [*peers, "engine", *(["vLLM"] if vllm else [])]
     header = ["workload", "prompts × replies", "tokens made", *(f"{name}, ms a token" for name in runs)]
-    print_row([*header, "over the better batch", "no more than", "peak MiB"], True)
+    print_row([*header, "over the best batch", "no more than", "peak MiB"], True)
     for name in chosen(GENERATIONS, arguments):
         count = lambda item: sum(map(len, bench.tokenizer(item)["input_ids"]))  # noqa: E731
         make, repeats = GENERATIONS[name]
@@ -452,9 +462,9 @@ def generations(bench: Harness) -> None:
         each: dict[str, list[float]] = {run: [] for run in runs}
         peak, made, rates = dict.fromkeys(each, 0.0), 0, []
         for _ in range(arguments.rounds):
-            for run, size in zip(names, arguments.batch, strict=True):
+            for run, (model, size) in peers.items():
                 made_by, took, memory = _measured(
-                    bench.device, library, bench.peer, of_peer, sampling, ends, arguments.max_tokens, size
+                    bench.device, library, model, of_peer, sampling, ends, arguments.max_tokens, size
                 )
                 each[run].append(1000 * took / made_by)
                 peak[run] = max(peak[run], memory)
@@ -469,7 +479,7 @@ def generations(bench: Harness) -> None:
                 made_by, took, _ = _measured(bench.device, vllm, tokens, [len(ids) + 1 for ids, _ in answers], sampling)
                 each["vLLM"].append(1000 * took / made_by)
         median = {run: statistics.median(took) for run, took in each.items()}
-        best = min(median[run] for run in names)
+        best = min(median[run] for run in peers)
         least = least_s(bench, tokens, [len(ids) for ids, _ in answers], made, statistics.median(rates))
         row = [name, f"{len(texts)} × {repeats}", str(made), *(f"{took:.3g}" for took in median.values())]
         row += [f"{best / median['engine']:.1f}", f"{best * made / 1000 / least:.1f}"]
@@ -563,7 +573,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--budget", type=int, help="tokens a forward pass; default what memory has room for")
     parser.add_argument("--workload", type=int, action="append", help="position in the list, from 0; default all")
-    parser.add_argument("--harness", type=int, nargs="*", default=[1, 8], help="its batch sizes; the better one counts")
+    parser.add_argument("--harness", type=int, nargs="*", default=[1, 8], help="its batch sizes")
     parser.add_argument(
         "--steps", type=int, nargs="*", default=[3, 5], help="tokens after which synthetic parsers decide"
     )

@@ -71,7 +71,7 @@ def main(chosen: list[str]) -> None:
         return real(moved, noise, limits)
 
     selfcheck._fault = recorded
-    selfcheck._writing = lambda *_: (False, True)
+    selfcheck._writing = lambda *_: "rows"
     missed = []
     print("| route | architecture | layers | found | movement over rounding |\n| --- | --- | --- | --- | --- |")
     for right, table in ((True, RIGHT), (False, WRONG)):

@@ -11,9 +11,9 @@ from conftest import ROOT
 
 PROMPT = "The nurse and the doctor were late. Who was late? A: the nurse, B: the doctor. Answer {}: "
 COLUMNS = {
-    "likelihood": ["over the better peer", "of the ideal", "its products alone"],
+    "likelihood": ["over the best peer", "of the ideal", "its products alone"],
     "choice": ["over the likelihoods", "by their operations", "of the ideal", "its products alone"],
-    "generation": ["over the better batch", "no more than"],
+    "generation": ["over the best batch", "no more than"],
 }
 
 
@@ -48,6 +48,11 @@ def test_the_bench_of_the_engine_measures(kind, bench, monkeypatch, capsys):
     measured = dict(zip(header, row, strict=True))
     values = [float(value) for name in COLUMNS[kind] for value in measured[name].split(",")]
     assert len(values) >= 2 and all(0 <= value < 1e6 for value in values)  # a busy machine prints 0.00 of the ideal
+    if kind != "choice":  # the best of all settings of all peers counts
+        times = {name.partition(", ms")[0]: float(ms) for name, ms in measured.items() if ", ms" in name}
+        engine = times.pop("engine")
+        assert {name.rpartition(", ")[2] for name in times} == {"MKL", "oneDNN"} and len(times) > 1
+        assert values[0] == pytest.approx(min(times.values()) / engine, rel=0.02, abs=0.06)
 
 
 def test_a_gpu_day_goes_on_where_it_stopped(monkeypatch, tmp_path):

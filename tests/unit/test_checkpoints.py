@@ -25,10 +25,11 @@ from biasatlas.errors import UserError
 from biasatlas.models import hub
 from biasatlas.models.entry import Thinking
 from biasatlas.models.hub import checkpoint_sha256, weight_files
+from biasatlas.models.interface import ModelContext
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.local.load import check_folder, load
-from biasatlas.models.local.preview import check_entry
+from biasatlas.models.local.preview import check_model
 from biasatlas.models.masked import answer as masked
 
 
@@ -83,7 +84,7 @@ def test_a_whole_folder_passes_and_reads_no_weight(folder):
 
 def test_an_entry_is_checked_with_all_that_its_job_would_stop_at(folder):
     entry = HfEntry(kind="hf", source=str(folder), size_billion=1)
-    assert len(check_entry("m", entry).tokenizer) > 300
+    check_model(ModelContext("m", entry))
     for update, words in (
         ({"thinking": Thinking()}, "m: template_arguments.enable_thinking"),
         ({"template_arguments": {"enable_thinking": False}}, "m: template_arguments.enable_thinking"),
@@ -91,7 +92,7 @@ def test_an_entry_is_checked_with_all_that_its_job_would_stop_at(folder):
         ({"source": str(folder / "nope")}, "no such folder"),
     ):
         with pytest.raises(UserError, match=words):
-            check_entry("m", entry.model_copy(update=update))
+            check_model(ModelContext("m", entry.model_copy(update=update)))
 
 
 def test_every_missing_tensor_is_named(folder):

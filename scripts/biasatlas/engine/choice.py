@@ -4,16 +4,16 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import torch
 from transformers import PreTrainedModel
 
-from biasatlas.engine import plan
+from biasatlas.engine import plain
 from biasatlas.engine.live import LiveRows, Node
-from biasatlas.engine.memory import Memory, NotFiniteError
-from biasatlas.engine.plain import attributed
-from biasatlas.engine.routes import TREE, Route, next_logits
+from biasatlas.engine.memory import Memory, check_finite
+from biasatlas.engine.routes import TREE, Route, tree_of
 from biasatlas.engine.sampling import Sampling, likely, penalise
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
@@ -204,7 +204,7 @@ class Question:
 
 def answer_probabilities(
     model: PreTrainedModel, questions: Sequence[Question], memory: Memory, route: Route = TREE
-) -> tuple[list[tuple[np.ndarray, float]], dict]:
+) -> tuple[list[tuple[np.ndarray, float]], dict[str, int]]:
     """The mass of each outcome of each question, and the mass that was not resolved; together they are 1.
 
     The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of
@@ -212,26 +212,14 @@ def answer_probabilities(
     The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_PARSES of tokens were not enough, or
     the question was given up (HOPELESS). Raises NotFiniteError.
     """
-    work = _Choice(questions, memory)
+    work = _Choice(questions, tree_of(model, memory, route))
     wanted = {i: [(), *question.guesses] for i, question in enumerate(questions)}
-    fed = 0
-    tree = Tree(model, memory)
     while wanted:
-        pairs = [(i, answer) for i, answers in wanted.items() for answer in answers]
-        tokens = [np.append(questions[i].tokens, np.asarray(answer, np.int32)) for i, answer in pairs]
-        work.asked += sum(map(len, tokens))
-        if route.name == "tree":
-            work.run(tree, pairs, tokens)
-        else:
-
-            def visit(at: int, logits: torch.Tensor, pairs: list[_Pair] = pairs) -> None:
-                work.expand([pairs[at]], logits[None])
-
-            fed += next_logits(model, tokens, memory, visit, route)
+        work.run([(i, answer) for i, answers in wanted.items() for answer in answers], route)
         found = {i: work.states[i].next() for i in wanted}
         wanted = {i: answers for i, answers in found.items() if answers}
         work.progress.reach(len(questions) - sum(work.states[i].unfinished for i in wanted))
-    run = {"route": route.name, "reason": route.reason, "tokens_asked": work.asked, "tokens_fed": fed + tree.tokens_fed}
+    run = {"tokens_asked": work.asked, "tokens_fed": work.tree.tokens_fed}
     return [(state.outcomes, max(0.0, 1 - float(state.outcomes.sum()))) for state in work.states], run
 
 
@@ -242,39 +230,42 @@ class _Choice:
     ``asked`` counts the tokens of texts, each as often as if it was fed alone.
     """
 
-    def __init__(self, questions: Sequence[Question], memory: Memory):
-        self.questions, self.memory = questions, memory
+    def __init__(self, questions: Sequence[Question], tree: Tree):
+        self.questions, self.tree, self.memory = questions, tree, tree.memory
         self.states = [State(np.zeros(question.parser.outcomes)) for question in questions]
         self.asked = 0
         self.live: LiveRows | None = None
         self.nodes: dict[_Pair, Node] = {}
         self.progress = Progress("questions", len(questions))
 
-    def run(self, tree: Tree, pairs: list[_Pair], tokens: list[np.ndarray]) -> None:
-        """Expand the answers of ``pairs``, whose texts have ``tokens``, and what follows from them while it fits."""
-        ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
-        trie, where = plan.build_trie([np.append(ids, np.int32(0)) for ids in tokens], ends)
-        asking: list[list[_Pair]] = [[] for _ in trie.tokens]
-        for pair, at in zip(pairs, where, strict=True):
-            asking[at].append(pair)
+    def run(self, pairs: list[_Pair], route: Route) -> None:
+        """Expand the answers of ``pairs``, and on the tree what follows from them while it fits."""
+        tokens = [self._text(pair) for pair in pairs]
+        self.asked += sum(map(len, tokens))
 
-        def head(hidden: torch.Tensor, layout: plan.Layout) -> np.ndarray:
-            slots = [(slot, pair) for slot, at in zip(layout.slot, layout.sequence, strict=True) for pair in asking[at]]
-            self._expand_states(tree, hidden, slots)
-            return np.zeros(len(layout.slot))
-
-        def follow(live: LiveRows, layout: plan.Layout) -> None:
+        def follow(live: LiveRows, ends: list[tuple[int, Node]]) -> None:
             nodes: dict[_Pair, Node] = {}
-            for node, at in zip(live.asked(layout), layout.sequence, strict=True):
-                for i, answer in asking[at]:
-                    for length in range(len(answer) + 1):
-                        nodes.setdefault((i, answer[:length]), node.above(len(answer) - length))
-            self._pool(tree, live, nodes)
+            for k, node in ends:
+                i, answer = pairs[k]
+                for length in range(len(answer) + 1):
+                    nodes.setdefault((i, answer[:length]), node.above(len(answer) - length))
+            self._pool(live, nodes)
 
-        tree.run(trie, head, follow=follow)
-        self._follow(tree)
+        if route.name == "plain":
+            plain.next_logits(self.tree.model, tokens, self.memory, self._visit(pairs))
+            self.tree.tokens_fed += sum(map(len, tokens))
+            return
+        self.tree.next_logits(tokens, self._visit(pairs), follow if route.name == "tree" else None)
+        self._follow()
 
-    def _pool(self, tree: Tree, live: LiveRows, nodes: dict[_Pair, Node]) -> None:
+    def _visit(self, pairs: Sequence[_Pair]) -> plain.Visit:
+        return lambda at, logits: self._expand([pairs[k] for k in at], logits)
+
+    def _text(self, pair: _Pair) -> np.ndarray:
+        """A question's tokens, and those of an answer."""
+        return np.append(self.questions[pair[0]].tokens, np.asarray(pair[1], np.int32))
+
+    def _pool(self, live: LiveRows, nodes: dict[_Pair, Node]) -> None:
         """Merge unfinished rows into the pending batch; run it past half the KV budget."""
         wanted = {i: self.states[i].next() for i in {i: None for i, _ in nodes}}
         self.progress.advance(sum(not answers for answers in wanted.values()))
@@ -291,7 +282,7 @@ class _Choice:
         if attempt.failed:  # some layers may have been taken in, others not: all start again from what is known of them
             self.live, self.nodes = None, {}
         elif self.live.tokens > KEPT * self.memory.token_budget / 2:
-            self._follow(tree)
+            self._follow()
 
     def _keep(self, live: LiveRows, nodes: dict[_Pair, Node], going: list[int]) -> dict[_Pair, Node]:
         """Forget what nothing of the questions ``going`` can follow any more: the nodes that are left."""
@@ -300,7 +291,7 @@ class _Choice:
         ]
         return dict(zip(needed, live.keep([nodes[key] for key in needed]), strict=True))
 
-    def _follow(self, tree: Tree) -> None:
+    def _follow(self) -> None:
         """Expand answers on kept keys and values until their questions are finished, or need more than is kept."""
         live, nodes, self.live, self.nodes = self.live, self.nodes, None, {}
         going = settled = list({i: None for i, _ in nodes})
@@ -319,10 +310,10 @@ class _Choice:
             with self.memory.halved_if_exhausted(splittable=True) as attempt:
                 for part in _parts(pairs, nodes, self.memory.token_budget // live.rows):
                     hidden, new = live.feed([nodes[i, answer[:-1]] for i, answer in part], [a[-1] for _, a in part])
-                    tree.tokens_fed += len(part)
+                    self.tree.tokens_fed += len(part)
                     self.asked += sum(len(self.questions[i].tokens) + len(answer) for i, answer in part)
                     nodes.update(zip(part, new, strict=True))
-                    self._expand_states(tree, hidden, list(enumerate(part)))
+                    self.tree.read(hidden, partial(map, self._text, part), self._visit(part))
             if attempt.failed:
                 return
 
@@ -331,28 +322,10 @@ class _Choice:
         added = Counter(nodes[i, answer[:-1]].row for i, answer in pairs)
         return live.tokens + live.rows * max(added.values()) > KEPT * self.memory.token_budget
 
-    def _expand_states(self, tree: Tree, hidden: torch.Tensor, slots: Sequence[tuple[int, _Pair]]) -> None:
-        """Expand answers, each with the index of the hidden state (of states × hidden) after its last token."""
-        slots = sorted(slots, key=lambda one: one[0])
-        first = np.asarray([slot for slot, _ in slots])
-        try:
-            for rows, logits in tree.logits(hidden):
-                part = slots[np.searchsorted(first, rows.start) : np.searchsorted(first, rows.stop)]
-                at = [int(slot) - rows.start for slot, _ in part]
-                if at != list(range(len(logits))):
-                    logits = logits[torch.as_tensor(at, device=logits.device)]
-                self.expand([pair for _, pair in part], logits)
-        except NotFiniteError as error:
-            texts = [(i, np.append(self.questions[i].tokens, np.asarray(a, np.int32))) for _, (i, a) in slots]
-            raise attributed(error, tree.model, texts, self.memory) from None
-
     @torch.inference_mode()
-    def expand(self, pairs: Sequence[_Pair], logits: torch.Tensor) -> None:
+    def _expand(self, pairs: Sequence[_Pair], logits: torch.Tensor) -> None:
         """Expand answers by one token; ``logits`` (pairs × vocabulary, fp32) follow them, and are overwritten."""
-        largest = logits.amax(-1)
-        if not torch.isfinite(largest).all():
-            row = int((~torch.isfinite(largest)).nonzero()[0, 0])
-            raise NotFiniteError(pairs[row][0], float(largest[row]))
+        check_finite(logits, [i for i, _ in pairs])
         cut = np.asarray([self.states[i].cut_allowed(answer) for i, answer in pairs])
         samplings = [self.questions[i].sampling for i, _ in pairs]
         for sampling in dict.fromkeys(samplings):

@@ -1,7 +1,7 @@
 """A causal language model in two parts: the decoder, which turns tokens into hidden states, and its own head."""
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -10,9 +10,6 @@ from transformers.cache_utils import DynamicLayer
 from transformers.modeling_outputs import BaseModelOutputWithPast
 
 from biasatlas.engine.masks import attention_mask
-
-#: Keys and values of each layer (1 × heads × tokens × size), None where a layer keeps nothing of a text.
-Layers = Sequence[tuple[torch.Tensor | None, torch.Tensor | None]]
 
 
 class Forward:
@@ -85,25 +82,20 @@ class _Passing(DynamicLayer):
         return torch.cat([self.keys, key_states], -2), torch.cat([self.values, value_states], -2)
 
 
-def new_cache(layers: Layers = (), rows: int = 1, keep: bool = True) -> DynamicCache:
-    """A cache that holds ``layers`` for each of ``rows``, without copying them; without layers, an empty one.
+def new_cache(prefix: Cache | None, rows: int, keep: bool) -> DynamicCache:
+    """A cache that holds the layers of a ``prefix`` for each of ``rows``, without copying them; else an empty one.
 
     It keeps every token: with the model's configuration, sliding layers would drop the first ones. Without ``keep``,
     what is put behind the layers is not kept, so that no more than one layer's is there at a time.
     """
     cache = DynamicCache()
-    for key, value in layers:
+    for kept in prefix.layers if prefix else ():
         layer = DynamicLayer() if keep else _Passing()
-        if key is not None and value is not None:
-            layer.lazy_initialization(key, value)
-            layer.keys, layer.values = key.expand(rows, -1, -1, -1), value.expand(rows, -1, -1, -1)
+        if kept.keys is not None:  # layers that look at an image keep nothing of a text
+            layer.lazy_initialization(kept.keys, kept.values)
+            layer.keys, layer.values = (one.expand(rows, -1, -1, -1) for one in (kept.keys, kept.values))
         cache.layers.append(layer)
     return cache
-
-
-def layers_of(cache: Cache) -> Layers:
-    """What a cache holds; layers that look at an image keep nothing of a text."""
-    return [(layer.keys, layer.values) for layer in cache.layers]
 
 
 class _Hidden(BaseModelOutputWithPast):

@@ -12,10 +12,10 @@ from torch.nn.functional import pad
 from transformers import Cache, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
 
-from biasatlas.engine import plain, plan
+from biasatlas.engine import plain
 from biasatlas.engine.forward import Forward
 from biasatlas.engine.live import LiveRows, Node, taken
-from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory, check_finite
 from biasatlas.engine.routes import TREE, Route, States
 from biasatlas.engine.sampling import Sampling, draw, seed_of
 from biasatlas.engine.tree import Tree
@@ -157,7 +157,7 @@ def generate(
     memory: Memory,
     route: Route = TREE,
     done: Done = lambda at, tokens, reason: None,
-) -> tuple[list[tuple[list[int], str]], dict]:
+) -> tuple[list[tuple[list[int], str]], dict[str, int]]:
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
     On the tree, what prompts share is computed once, and at most KEPT times the budget's tokens are kept of answers on
@@ -167,12 +167,11 @@ def generate(
     answers = [_Answer(i, prompt) for i, prompt in enumerate(prompts)]
     ends = frozenset(eos_token_ids)
     if route.name == "tree":
-        fed = _SideBySide(Tree(model, memory), answers, ends, memory, done).run()
+        fed = _SideBySide(Tree(model, memory), answers, ends, done).run()
     else:
-        fed = _InStep(States(model, memory), answers, ends, memory, done).run(route)
+        fed = _InStep(States(model, memory), answers, ends, done).run(route)
     made = sum(len(answer.tokens) for answer in answers)
-    run = {"route": route.name, "reason": route.reason, "tokens_fed": fed, "tokens_made": made}
-    return [(answer.tokens, answer.reason) for answer in answers], run
+    return [(answer.tokens, answer.reason) for answer in answers], {"tokens_fed": fed, "tokens_made": made}
 
 
 @dataclass
@@ -182,11 +181,11 @@ class _Writing:
     tree: Tree
     answers: list[_Answer]
     ends: frozenset[int]
-    memory: Memory
     done: Done
     finished: int = 0
 
     def __post_init__(self) -> None:
+        self.memory = self.tree.memory
         self.progress = Progress("answers", len(self.answers))
 
     def _add(self, answer: _Answer, token: int) -> None:
@@ -203,13 +202,10 @@ class _Writing:
     def _reach(self, active: Sequence[_Answer]) -> None:
         self.progress.reach(self.finished + sum(len(answer.tokens) / answer.prompt.max_tokens for answer in active))
 
-    def _draw(self, answers: Sequence[_Answer], hidden: torch.Tensor) -> dict[int, int]:
-        """The next token of each answer, by its index, after the hidden states (answers × hidden)."""
-        drawn: dict[int, int] = {}
-        for rows, logits in self.tree.logits(hidden):
-            part = answers[rows.start : rows.stop]
-            drawn.update(zip((answer.index for answer in part), _next_tokens(part, logits), strict=True))
-        return drawn
+    def _draw(self, answers: Sequence[_Answer], hidden: torch.Tensor) -> list[int]:
+        """The next token of each answer, after the hidden states (answers × hidden)."""
+        parts = ((answers[rows.start : rows.stop], logits) for rows, logits in self.tree.logits(hidden))
+        return [token for part, logits in parts for token in _next_tokens(part, logits)]
 
 
 class _SideBySide(_Writing):
@@ -232,34 +228,17 @@ class _SideBySide(_Writing):
 
     def _start(self, answers: list[_Answer]) -> None:
         """Feed the texts so far, and let answers go on from them, as many at a time as there is room for."""
-        texts = [np.append(answer.text, np.int32(0)) for answer in answers]
-        trie, where = plan.build_trie(texts, np.fromiter(map(len, texts), np.int64, len(texts)) - 1)
-        asking: list[list[_Answer]] = [[] for _ in trie.tokens]
-        for answer, at in zip(answers, where, strict=True):
-            asking[at].append(answer)
         drawn: dict[int, int] = {}
 
-        def head(hidden: torch.Tensor, layout: plan.Layout) -> np.ndarray:
-            pairs = [(slot, one) for slot, at in zip(layout.slot, layout.sequence, strict=True) for one in asking[at]]
-            pairs.sort(key=lambda pair: pair[0])
-            chunk = max(1, self.memory.token_budget // 4)
-            for first in range(0, len(pairs), chunk):
-                part = pairs[first : first + chunk]
-                states = hidden[torch.as_tensor([int(slot) for slot, _ in part], device=hidden.device)]
-                try:
-                    drawn.update(self._draw([answer for _, answer in part], states))
-                except NotFiniteError as error:
-                    prompts = [(answer.index, answer.prompt.tokens) for _, answer in pairs]
-                    raise plain.attributed(error, self.tree.model, prompts, self.memory) from None
-            return np.zeros(len(layout.slot))
+        def visit(at: Sequence[int], logits: torch.Tensor) -> None:
+            drawn.update(zip(at, _next_tokens([answers[i] for i in at], logits), strict=True))
 
-        def follow(live: LiveRows, layout: plan.Layout) -> None:
+        def follow(live: LiveRows, ends: list[tuple[int, Node]]) -> None:
             waiting = []
-            for node, at in zip(live.asked(layout), layout.sequence, strict=True):
-                for answer in asking[at]:
-                    self._add(answer, drawn.pop(answer.index))
-                    if not answer.reason:
-                        waiting.append((answer, node))
+            for i, node in ends:
+                self._add(answers[i], drawn.pop(i))
+                if not answers[i].reason:
+                    waiting.append((answers[i], node))
             while waiting:
                 free = self._most(max(len(node.columns) for _, node in waiting)) - len(self.active)
                 if free <= 0:
@@ -273,7 +252,7 @@ class _SideBySide(_Writing):
                     return
                 self.active += [answer for answer, _ in placed]
 
-        self.tree.run(trie, head, follow=follow)
+        self.tree.next_logits([answer.text for answer in answers], visit, follow)
 
     def _most(self, width: int = 0) -> int:
         """How many texts may be on the way, where the longest are those there or of ``width`` tokens."""
@@ -291,8 +270,8 @@ class _SideBySide(_Writing):
             self._start_again(len(self.active))
             return
         self.tree.tokens_fed += len(self.active)
-        for answer in self.active:
-            self._add(answer, drawn[answer.index])
+        for answer, token in zip(self.active, drawn, strict=True):
+            self._add(answer, token)
         for slot in reversed(range(len(self.active))):
             if self.active[slot].reason:
                 self._remove(slot)
@@ -339,9 +318,8 @@ class _InStep(_Writing):
 
         def pick(asked: list[int], hidden: torch.Tensor) -> list[int | None]:
             answers = [batch[i] for i in asked]
-            drawn = self._draw(answers, hidden)
-            for answer in answers:
-                self._add(answer, drawn[answer.index])
+            for answer, token in zip(answers, self._draw(answers, hidden), strict=True):
+                self._add(answer, token)
             self._reach([answer for answer in batch if not answer.reason])
             return [None if answer.reason else answer.tokens[-1] for answer in answers]
 
@@ -351,8 +329,9 @@ class _InStep(_Writing):
     def _anew(self, answers: Sequence[_Answer]) -> None:
         """One more token for each answer."""
 
-        def visit(at: int, logits: torch.Tensor) -> None:
-            self._add(answers[at], *_next_tokens([answers[at]], logits[None]))
+        def visit(at: Sequence[int], logits: torch.Tensor) -> None:
+            for i, token in zip(at, _next_tokens([answers[i] for i in at], logits), strict=True):
+                self._add(answers[i], token)
 
         self.tree.tokens_fed += sum(len(answer.text) for answer in answers)
         plain.next_logits(self.tree.model, [answer.text for answer in answers], self.memory, visit)
@@ -362,10 +341,7 @@ class _InStep(_Writing):
 @torch.inference_mode()
 def _next_tokens(answers: Sequence[_Answer], logits: torch.Tensor) -> list[int]:
     """Draw the next token of each answer from the logits (fp32, answers × vocabulary) that follow it."""
-    largest = logits.amax(-1)
-    if not torch.isfinite(largest).all():
-        row = int((~torch.isfinite(largest)).nonzero()[0, 0])
-        raise NotFiniteError(answers[row].index, float(largest[row]))
+    check_finite(logits, [answer.index for answer in answers])
     return draw(
         logits,
         [answer.prompt.tokens for answer in answers],

@@ -4,8 +4,8 @@ A compiled layer does element by element in one kernel what took five or two. Co
 perceptrons, not attention: that would be compiled anew for each layer's place in a cache. Sizes are symbols, so that
 passes of any rows and widths take what was compiled first, without padding.
 
-Of linear layers torch computes bf16 through oneDNN itself, fp32 through MKL, which on an AMD processor is 5 to 20 %
-slower over the layers of a model, most for few tokens, and 30 to 80 % over the head of a large vocabulary.
+Of linear layers torch computes bf16 through oneDNN itself, fp32 through MKL, which takes up to twice as long on an
+AMD processor.
 """
 
 import logging

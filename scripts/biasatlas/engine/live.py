@@ -25,16 +25,12 @@ class Node:
 
 
 class LiveRows:
-    """Rows whose tokens, at positions ``depth`` (rows × columns), have filled ``cache``."""
+    """The rows of ``layout`` behind a prefix of ``prefix`` tokens, which each of them has; all fill ``cache``."""
 
-    def __init__(self, forward: Forward, cache: Cache, depth: np.ndarray):
-        self.forward, self.cache, self._depth = forward, cache, depth
-
-    @classmethod
-    def after(cls, prefix: int, layout: Layout, forward: Forward, cache: Cache) -> "LiveRows":
-        """The rows of ``layout`` behind a prefix of ``prefix`` tokens, which each of them has."""
+    def __init__(self, forward: Forward, cache: Cache, prefix: int, layout: Layout):
+        self.forward, self.cache = forward, cache
         before = np.broadcast_to(np.arange(prefix), (len(layout.ids), prefix))
-        return cls(forward, cache, np.concatenate([before, layout.position], 1))
+        self._depth = np.concatenate([before, layout.position], 1)  # of each token of a row, its place in its text
 
     @property
     def rows(self) -> int:

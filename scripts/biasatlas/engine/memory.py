@@ -32,6 +32,14 @@ class NotFiniteError(ArithmeticError):
         self.value = value
 
 
+def check_finite(logits: torch.Tensor, sequences: Sequence[int]) -> None:
+    """Raise NotFiniteError for the first of ``sequences`` whose logits (sequences × vocabulary) are NaN or infinite."""
+    largest = logits.amax(-1)
+    if not torch.isfinite(largest).all():
+        row = int((~torch.isfinite(largest)).nonzero()[0, 0])
+        raise NotFiniteError(sequences[row], float(largest[row]))
+
+
 def keep_freed() -> None:
     """Let this process keep up to 512 MiB that it has freed, for what it asks for next. Does nothing without glibc.
 

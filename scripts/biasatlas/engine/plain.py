@@ -25,7 +25,7 @@ def log_likelihoods(
     Raises NotFiniteError for a NaN or an infinity.
     """
     values = np.zeros(len(tokens))
-    for batch, picked in _batches(model, tokens, start, memory, _picked):
+    for batch, picked in _batches(model, tokens, start, memory, _picking(tokens, start)):
         values[batch] = [part.sum().item() for part in picked]
         for i in batch:
             if not np.isfinite(values[i]):
@@ -39,15 +39,14 @@ def _batches(
     tokens: Sequence[np.ndarray],
     start: np.ndarray,
     memory: Memory,
-    read: Callable[[torch.Tensor, list[np.ndarray], np.ndarray], Any],
+    read: Callable[[torch.Tensor, list[int]], Any],
 ) -> Iterator[tuple[list[int], Any]]:
     """Indices of each padded batch's sequences, and what is ``read`` off their fp32 logits, one after the other."""
     left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))  # the largest batch comes first
     while left:
         batch = left[: _fitting(left, tokens, start, memory.token_budget)]
         with memory.halved_if_exhausted(splittable=len(batch) > 1) as attempt:
-            chosen = [tokens[i] for i in batch]
-            found = read(_logits(model, chosen, start[batch]), chosen, start[batch])
+            found = read(_logits(model, [tokens[i] for i in batch], start[batch]), batch)
         if not attempt.failed:
             yield batch, found
             left = left[len(batch) :]
@@ -59,32 +58,39 @@ def _fitting(left: list[int], tokens: Sequence[np.ndarray], start: np.ndarray, t
     return max(1, min(token_budget // len(tokens[left[0]]), int(np.searchsorted(scored, token_budget // 4, "right"))))
 
 
-def next_logits(
-    model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Callable[[int, torch.Tensor], None]
-) -> None:
-    """Call ``visit(i, logits)`` for each sequence with the fp32 logits after its last token."""
+#: Takes indices of sequences, and the fp32 logits after their last tokens (indices × vocabulary), to overwrite.
+Visit = Callable[[Sequence[int], torch.Tensor], None]
+
+
+def next_logits(model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Visit) -> None:
+    """Let ``visit`` take the logits after each sequence; again, if memory runs out while it does."""
     ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
     padded = [np.append(ids, np.int32(0)) for ids in tokens]
-    for batch, logits in _batches(model, padded, ends, memory, lambda logits, *_: logits):
-        for i, row in zip(batch, logits, strict=True):
-            visit(i, row)
+    for _ in _batches(model, padded, ends, memory, lambda logits, batch: visit(batch, logits)):
+        pass
 
 
 def token_log_probabilities(model: PreTrainedModel, tokens: list[np.ndarray], memory: Memory) -> list[np.ndarray]:
     """log p of every token but the first of each sequence, given those before it (float64), in padded batches."""
     start = np.ones(len(tokens), np.int64)
     found: dict[int, np.ndarray] = {}
-    for batch, picked in _batches(model, tokens, start, memory, _picked):
+    for batch, picked in _batches(model, tokens, start, memory, _picking(tokens, start)):
         found |= {i: part.numpy() for i, part in zip(batch, picked, strict=True)}
     return [found[i] for i in range(len(tokens))]
 
 
-def _picked(logits: torch.Tensor, tokens: list[np.ndarray], start: np.ndarray) -> tuple[torch.Tensor, ...]:
-    """log p(tokens[start:]) of each sequence, token by token (float64), from the ``logits`` that predict them."""
-    targets = np.concatenate([ids[begin:] for ids, begin in zip(tokens, start, strict=True)]).astype(np.int64)
-    targets = torch.as_tensor(targets, device=logits.device)
-    picked = torch.log_softmax(logits, -1).gather(1, targets[:, None])[:, 0].double().cpu()
-    return picked.split([len(ids) - int(begin) for ids, begin in zip(tokens, start, strict=True)])
+def _picking(
+    tokens: Sequence[np.ndarray], start: np.ndarray
+) -> Callable[[torch.Tensor, list[int]], tuple[torch.Tensor, ...]]:
+    """Reads log p(tokens[start:]) of each sequence of a batch, token by token (float64), off the logits before them."""
+
+    def picked(logits: torch.Tensor, batch: list[int]) -> tuple[torch.Tensor, ...]:
+        scored = [tokens[i][start[i] :] for i in batch]
+        targets = torch.as_tensor(np.concatenate(scored).astype(np.int64), device=logits.device)
+        found = torch.log_softmax(logits, -1).gather(1, targets[:, None])[:, 0].double().cpu()
+        return found.split([len(ids) for ids in scored])
+
+    return picked
 
 
 @torch.inference_mode()
@@ -112,23 +118,3 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
         logits = model(input_ids=ids, attention_mask=mask.long(), use_cache=False).logits
         logits = logits[scored.to(logits.device)]
     return logits.float()
-
-
-def attributed(
-    error: NotFiniteError, model: PreTrainedModel, texts: Sequence[tuple[int, np.ndarray]], memory: Memory
-) -> NotFiniteError:
-    """``error``, or that of the one of ``texts`` (index and token ids) after which logits are not finite by itself.
-
-    Attention carries a NaN to the other texts of its row.
-    """
-
-    def visit(at: int, logits: torch.Tensor) -> None:
-        largest = float(logits.max())
-        if not np.isfinite(largest):
-            raise NotFiniteError(texts[at][0], largest)
-
-    try:
-        next_logits(model, [tokens for _, tokens in texts], memory, visit)
-    except NotFiniteError as found:
-        return found
-    return error

@@ -7,7 +7,7 @@ nothing is predicted from it, and sequences that differ in it alone share one fo
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -109,14 +109,12 @@ def _common_prefixes(tokens: list[np.ndarray], length: np.ndarray) -> np.ndarray
     return common
 
 
-def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int, columns: float = math.inf) -> Prefix:
+def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int) -> Prefix:
     """Choose the prefixes that are computed once into a cache, given rows of ``row_tokens``.
 
     A run of sequences with u unique tokens after a common prefix of m, under a cached prefix of d, makes about
-    n = max(1, u / row) rows that each feed m − d tokens again. A cache saves all but one of these. It saves attention
-    too, ``columns`` of which cost as much as a token: with r = u / n, rows of m − d + r tokens look at m + r each, with
-    a cache those of the prefix look at m and the others at m and a branch of the run. It costs two forward passes, its
-    own and one for rows that nothing else joins, counted as three: 3 ``pass_tokens``.
+    n = max(1, u / row) rows that each feed m − d tokens again. A cache saves all but one of these. It costs two forward
+    passes, its own and one for rows that nothing else joins, counted as three: 3 ``pass_tokens``.
 
     ``row_tokens`` 0: each row is one sequence (or several that differ in their last token only), and copying what is
     kept of a prefix costs little beside a pass: a cache is made when (m − d)(rows − 1) > pass.
@@ -134,14 +132,9 @@ def plan_prefixes(trie: Trie, row_tokens: int, pass_tokens: int, columns: float 
         bounds = np.concatenate([[lo], lo + 1 + np.flatnonzero(shared == common), [hi]])
         if row_tokens:
             rows, cost = max(1.0, unique / row_tokens), 3 * pass_tokens
-            of_row, branch = unique / rows, unique / (len(bounds) - 1)
-            alone = rows * (longer + of_row) * (common + of_row)
-            saved = longer * (rows - 1)
-            saved += (alone - longer * common - unique * (common + min(of_row, branch))) / columns
         else:
             rows, cost = 1 + np.count_nonzero(trie.fed[lo + 1 : hi] > shared), pass_tokens
-            saved = longer * (rows - 1)
-        if longer > 0 and len(bounds) > 2 and saved > cost:
+        if longer > 0 and len(bounds) > 2 and longer * (rows - 1) > cost:
             child = Prefix(lo, under.end, common, int(trie.start[lo:hi].min()))
             under.children.append(child)
             under = child
@@ -180,20 +173,36 @@ def cut_rows(
     fed, shared = trie.fed[members] - depth, _shared_between(trie, members) - depth
     shared[0] = 0
     new = np.concatenate([[0], np.cumsum(fed - shared)])
-    # least[i]: the cost of the first i members, of which the last row begins at begin[i].
-    least, begin = np.zeros(len(members) + 1), np.zeros(len(members) + 1, np.int64)
+
+    def cost(first: int, last: int) -> np.ndarray:
+        width = shared[first:last] + new[last] - new[first:last]
+        return width * (1 + (depth + width) / columns) + row_worth
+
+    cuts = _cheapest(len(members), lambda first, last: new[last] - new[first + 1] <= row_tokens, cost)
+    return [members[a:b] for a, b in cuts]
+
+
+def _cheapest(
+    count: int, fits: Callable[[int, int], bool], cost: Callable[[int, int], np.ndarray]
+) -> list[tuple[int, int]]:
+    """The parts [first, last) that ``count`` things are cut into, all of which fit, of the least sum of costs.
+
+    What lies in a part that fits does so, too, and one thing always. ``cost(first, last)`` is that of each part that
+    ends at ``last`` and begins at ``first`` or later.
+    """
+    # least[i]: the cost of the first i things, of which the last part begins at begin[i].
+    least, begin = np.zeros(count + 1), np.zeros(count + 1, np.int64)
     first = 0
-    for i in range(1, len(members) + 1):
-        while new[i] - new[first + 1] > row_tokens:
+    for last in range(1, count + 1):
+        while first < last - 1 and not fits(first, last):
             first += 1
-        width = shared[first:i] + new[i] - new[first:i]
-        cost = least[first:i] + width * (1 + (depth + width) / columns) + row_worth
-        begin[i] = first + int(cost.argmin())
-        least[i] = cost[begin[i] - first]
-    cuts = [len(members)]
+        total = least[first:last] + cost(first, last)
+        begin[last] = first + int(total.argmin())
+        least[last] = total[begin[last] - first]
+    cuts = [count]
     while cuts[-1]:
         cuts.append(int(begin[cuts[-1]]))
-    return [members[a:b] for a, b in itertools.pairwise(reversed(cuts))]
+    return list(itertools.pairwise(reversed(cuts)))
 
 
 def _shared_between(trie: Trie, members: np.ndarray) -> np.ndarray:
@@ -217,18 +226,14 @@ def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int, mos
     """
     order = sorted(range(len(widths)), key=lambda row: (-widths[row], row))
     falling = np.asarray([widths[row] for row in order], np.int64)
-    least, begin = np.zeros(len(order) + 1, np.int64), np.zeros(len(order) + 1, np.int64)
-    first = 0
-    for end in range(1, len(order) + 1):
-        while first < end - 1 and (end - first > most_rows or falling[first] * (end - first) > token_budget):
-            first += 1
-        cost = least[first:end] + falling[first:end] * np.arange(end - first, 0, -1)
-        begin[end] = first + int(cost.argmin())
-        least[end] = cost[begin[end] - first] + pass_tokens
-    cuts = [len(order)]
-    while cuts[-1]:
-        cuts.append(int(begin[cuts[-1]]))
-    return [order[a:b] for a, b in itertools.pairwise(reversed(cuts))]
+
+    def fits(first: int, last: int) -> bool:
+        return last - first <= most_rows and falling[first] * (last - first) <= token_budget
+
+    def cost(first: int, last: int) -> np.ndarray:
+        return falling[first:last] * np.arange(last - first, 0, -1) + pass_tokens
+
+    return [order[a:b] for a, b in _cheapest(len(order), fits, cost)]
 
 
 def lay_out(trie: Trie, rows: Sequence[np.ndarray], depth: int) -> Layout:
@@ -239,9 +244,7 @@ def lay_out(trie: Trie, rows: Sequence[np.ndarray], depth: int) -> Layout:
     end = np.full((len(rows), width), width, np.int64)
     parents, targets, sequences = [], [], []
     for r, row in enumerate(rows):
-        path = np.full(
-            int(trie.fed[row].max()) - depth + 1, -1, np.int64
-        )  # path[1 + k]: where depth + k of the path is
+        path = np.full(int(trie.fed[row].max()) - depth + 1, -1)  # path[1 + k]: where depth + k of the path is
         filled = open_to = 0
         for i, shared in zip(row.tolist(), _shared_between(trie, row).tolist(), strict=True):
             tokens, fed = trie.tokens[i], int(trie.fed[i])

@@ -145,46 +145,30 @@ def tree_of(model: PreTrainedModel, memory: Memory, route: Route) -> Tree:
     return States(model, memory) if route.name == "states" else Tree(model, memory)
 
 
-def next_logits(
-    model: PreTrainedModel,
-    tokens: Sequence[np.ndarray],
-    memory: Memory,
-    visit: Callable[[int, torch.Tensor], None],
-    route: Route = TREE,
-) -> int:
-    """Call ``visit(i, logits)`` for each sequence, in any order, with the fp32 logits after its last token.
-
-    A visit may come again with the same logits when memory ran out in between. The tokens that were fed.
-    """
-    if route.name != "plain":
-        tree = tree_of(model, memory, route)
-        tree.next_logits(list(tokens), visit)
-        return tree.tokens_fed
-    plain.next_logits(model, tokens, memory, visit)
-    return sum(map(len, tokens))
-
-
 def log_likelihoods(
     model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray, memory: Memory, route: Route = TREE
-) -> tuple[np.ndarray, dict]:
-    """Sum of log p(tokens[start:] | tokens[:start]) of each sequence in nats (float64), and how it was computed.
+) -> tuple[np.ndarray, dict[str, int]]:
+    """Sum of log p(tokens[start:] | tokens[:start]) of each sequence in nats (float64), and what it was computed.
 
     Sequences are int32 ids, ``start`` at least 1 and below their length; equal ones are computed once.
-    ``route`` is what ``choose_route`` found at load. The dictionary holds it and why, and the tokens asked, unique
-    (distinct prefixes) and fed. Raises NotFiniteError, whose ``sequence`` is an index into ``tokens``.
+    ``route`` is what ``choose_route`` found at load. The dictionary holds the tokens asked, unique (distinct prefixes)
+    and fed. Raises NotFiniteError, whose ``sequence`` is an index into ``tokens``.
     """
     trie, where = plan.build_trie(tokens, start)
     progress = Progress("sequences", len(trie.tokens))
-    run = {"route": route.name, "reason": route.reason}
     try:
         if route.name == "plain":
             values = plain.log_likelihoods(model, trie.tokens, trie.start, memory, progress.advance)
             fed = int(trie.fed.sum())
         else:
             tree = tree_of(model, memory, route)
-            values = tree.log_likelihoods(trie, progress.advance)
+            try:
+                values = tree.log_likelihoods(trie, progress.advance)
+            except NotFiniteError:  # attention carries it to others of its row: who is at fault, each by itself shows
+                plain.log_likelihoods(model, trie.tokens, trie.start, memory)
+                raise
             fed = tree.tokens_fed
     except NotFiniteError as error:
         raise NotFiniteError(int(np.flatnonzero(where == error.sequence)[0]), error.value) from error
     asked = int(sum(map(len, tokens)) - len(tokens))
-    return values[where], run | {"tokens_asked": asked, "tokens_unique": trie.unique_tokens, "tokens_fed": fed}
+    return values[where], {"tokens_asked": asked, "tokens_unique": trie.unique_tokens, "tokens_fed": fed}

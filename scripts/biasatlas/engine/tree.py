@@ -1,7 +1,7 @@
 """The forward passes of a token trie: cached prefixes, rows of subtrees under a tree mask, and the LM head."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,8 +11,8 @@ import torch
 from transformers import PretrainedConfig, PreTrainedModel
 
 from biasatlas.engine import plain, plan
-from biasatlas.engine.forward import Forward, layers_of, new_cache
-from biasatlas.engine.live import LiveRows
+from biasatlas.engine.forward import Forward, new_cache
+from biasatlas.engine.live import LiveRows, Node
 from biasatlas.engine.masks import tree_visible
 from biasatlas.engine.memory import Memory, NotFiniteError, layer_shapes
 
@@ -61,6 +61,29 @@ class Cached:
 Head = Callable[[torch.Tensor, plan.Layout], np.ndarray | torch.Tensor]
 
 
+@dataclass
+class _Run:
+    """A trie, the ``values`` of its sequences so far, and who takes part in computing them."""
+
+    trie: plan.Trie
+    head: Head
+    done: Callable[[int], object]
+    follow: Callable[[LiveRows, plan.Layout], None] | None
+
+    def __post_init__(self) -> None:
+        self.values = np.zeros(len(self.trie.tokens))
+
+    def take(self, members: np.ndarray, layout: plan.Layout, cached: Cached, found: np.ndarray) -> None:
+        """Add what was found for some rows, and what their prefix has of it, to the values of their sequences."""
+        for at in np.flatnonzero(~np.isfinite(found)):
+            raise NotFiniteError(int(layout.sequence[at]), float(found[at]))
+        np.add.at(self.values, layout.sequence, found)
+        start = self.trie.start
+        for i in members[start[members] < len(cached.log_probabilities)]:
+            self.values[i] += cached.log_probabilities[start[i] :].sum()
+        self.done(len(members))
+
+
 class Tree:
     """A causal language model that computes every distinct prefix once.
 
@@ -83,15 +106,22 @@ class Tree:
     def log_likelihoods(self, trie: plan.Trie, done: Callable[[int], None] = lambda n: None) -> np.ndarray:
         """Sum of log p(tokens[start:] | tokens[:start]) of each sequence of the trie, in nats (float64).
 
-        ``done`` gets the number of sequences after each pass. Raises NotFiniteError for a NaN or an infinity, and
-        the device's out-of-memory error where a single sequence is too long.
+        ``done`` gets the number of sequences after each pass. Raises NotFiniteError for a NaN or an infinity, which may
+        have come from another sequence of the row, and the device's out-of-memory error where a single one is too long.
         """
         return self.run(trie, self._log_probabilities, done)
 
-    def next_logits(self, tokens: list[np.ndarray], visit: Callable[[int, torch.Tensor], None]) -> None:
-        """Call ``visit(i, logits)`` once for each sequence, in any order, with the fp32 logits after its last token.
+    def next_logits(
+        self,
+        tokens: Sequence[np.ndarray],
+        visit: plain.Visit,
+        follow: Callable[[LiveRows, list[tuple[int, Node]]], None] | None = None,
+    ) -> None:
+        """Let ``visit`` take the logits after each sequence, in any order.
 
-        A visit may come again with the same logits when memory ran out in between.
+        A visit may come again with the same logits when memory ran out in between, and by a sequence alone when it
+        raised NotFiniteError. ``follow`` may let tokens follow the rows of each pass: it gets each sequence that ends
+        in them, and where.
         """
         ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
         trie, where = plan.build_trie([np.append(ids, np.int32(0)) for ids in tokens], ends)
@@ -100,13 +130,32 @@ class Tree:
             asking[at].append(i)
 
         def head(hidden: torch.Tensor, layout: plan.Layout) -> np.ndarray:
-            for rows, logits in self.logits(hidden):
-                for at in np.flatnonzero((layout.slot >= rows.start) & (layout.slot < rows.stop)):
-                    for i in asking[layout.sequence[at]]:
-                        visit(i, logits[layout.slot[at] - rows.start])
+            pairs = sorted((slot, i) for slot, at in zip(layout.slot, layout.sequence, strict=True) for i in asking[at])
+            states = hidden[torch.as_tensor(np.asarray([slot for slot, _ in pairs]), device=hidden.device)]
+            texts = [i for _, i in pairs]
+            own = lambda at, logits: visit([texts[k] for k in at], logits)  # noqa: E731
+            self.read(states, lambda: [tokens[i] for i in texts], own)
             return np.zeros(len(layout.slot))
 
-        self.run(trie, head)
+        def go_on(live: LiveRows, layout: plan.Layout) -> None:
+            assert follow
+            nodes = zip(live.asked(layout), layout.sequence, strict=True)
+            follow(live, [(i, node) for node, at in nodes for i in asking[at]])
+
+        self.run(trie, head, follow=go_on if follow else None)
+
+    def read(self, hidden: torch.Tensor, tokens: Callable[[], Iterable[np.ndarray]], visit: plain.Visit) -> None:
+        """Let ``visit`` take the logits of the hidden states (texts × hidden) after texts of such ``tokens``.
+
+        Attention carries a NaN to the other texts of its row, so that where ``visit`` finds one it is shown what comes
+        after each of them by itself.
+        """
+        try:
+            for rows, logits in self.logits(hidden):
+                visit(rows, logits)
+        except NotFiniteError:
+            plain.next_logits(self.model, list(tokens()), self.memory, visit)
+            raise
 
     def run(
         self,
@@ -119,17 +168,17 @@ class Tree:
 
         What runs out of memory is asked for again.
         """
-        values = np.zeros(len(trie.tokens))
+        run = _Run(trie, head, done, follow)
         self._owed.clear()
         stack = [(plan.plan_prefixes(trie, self.row_tokens, self.pass_tokens), Cached(None, None, np.zeros(0)))]
         while stack:
             prefix, cached = stack.pop()
             if prefix.end:
-                cached = self._extend(trie, prefix, cached, head)
-            self._run_rows(trie, prefix, cached, head, values, done, follow)
+                cached = self._extend(run, prefix, cached)
+            self._run_rows(run, prefix, cached)
             stack.extend((child, cached) for child in reversed(prefix.children))
         self._take(0)
-        return values
+        return run.values
 
     def _take(self, left: int) -> None:
         """Take in the values that are owed, in their order, but those of the ``left`` last passes."""
@@ -137,16 +186,16 @@ class Tree:
             values, take = self._owed.popleft()
             take(values.numpy())
 
-    def _extend(self, trie: plan.Trie, prefix: plan.Prefix, cached: Cached, head: Head) -> Cached:
+    def _extend(self, run: _Run, prefix: plan.Prefix, cached: Cached) -> Cached:
         """Compute one more prefix on top of a cached one, by halves where memory runs out."""
-        layout = plan.lay_out_prefix(trie, prefix)
+        layout = plan.lay_out_prefix(run.trie, prefix)
         with self.memory.halved_if_exhausted(splittable=prefix.end - prefix.begin > 1) as attempt:
             hidden, state = self._forward(layout, cached, keep=True)
-            found = self._ask(layout, hidden, cached, head)
+            found = self._ask(layout, hidden, cached, run.head)
         if attempt.failed:
             middle = (prefix.begin + prefix.end) // 2
-            cached = self._extend(trie, replace(prefix, end=middle), cached, head)
-            return self._extend(trie, replace(prefix, begin=middle), cached, head)
+            cached = self._extend(run, replace(prefix, end=middle), cached)
+            return self._extend(run, replace(prefix, begin=middle), cached)
         log_probabilities = np.full(prefix.end, np.nan)
 
         def take(found: np.ndarray) -> None:
@@ -159,16 +208,8 @@ class Tree:
         self._take(self.ahead)
         return Cached(state, hidden[0, -1:] if hidden is not None else None, log_probabilities)
 
-    def _run_rows(
-        self,
-        trie: plan.Trie,
-        prefix: plan.Prefix,
-        cached: Cached,
-        head: Head,
-        values: np.ndarray,
-        done: Callable[[int], object],
-        follow: Callable[[LiveRows, plan.Layout], None] | None,
-    ) -> None:
+    def _run_rows(self, run: _Run, prefix: plan.Prefix, cached: Cached) -> None:
+        trie, follow = run.trie, run.follow
         left = prefix.members
         while len(left):
             most = min(WIDEST * self.row_tokens, self.memory.token_budget)
@@ -182,43 +223,24 @@ class Tree:
                 splittable = len(batch) > 1 or (len(members) > 1 and self.memory.token_budget > 1)
                 with self.memory.halved_if_exhausted(splittable) as attempt:
                     hidden, cache = self._forward(layout, cached, keep=follow is not None)
-                    found = self._ask(layout, hidden, cached, head)
+                    found = self._ask(layout, hidden, cached, run.head)
                 if attempt.failed:
                     break
-                self._owed.append((found, partial(self._take_rows, trie, members, layout, cached, values, done)))
+                self._owed.append((found, partial(run.take, members, layout, cached)))
                 self._take(self.ahead)
                 if follow and cache is not None:
-                    follow(LiveRows.after(prefix.end, layout, self.forward, cache), layout)
+                    follow(LiveRows(self.forward, cache, prefix.end, layout), layout)
                 waiting.difference_update(batch)
             left = np.concatenate([rows[row] for row in sorted(waiting)] or [left[:0]])
-
-    def _take_rows(
-        self,
-        trie: plan.Trie,
-        members: np.ndarray,
-        layout: plan.Layout,
-        cached: Cached,
-        values: np.ndarray,
-        done: Callable[[int], object],
-        found: np.ndarray,
-    ) -> None:
-        """Add what was found for some rows, and what their prefix has of it, to the ``values`` of their sequences."""
-        if not np.isfinite(found).all():
-            self._attribute(trie, members, layout, found)
-        np.add.at(values, layout.sequence, found)
-        for i in members[trie.start[members] < len(cached.log_probabilities)]:
-            values[i] += cached.log_probabilities[trie.start[i] :].sum()
-        done(len(members))
 
     def _forward(self, layout: plan.Layout, cached: Cached, keep: bool) -> tuple[torch.Tensor | None, Any]:
         """Hidden states (rows × width × hidden; None if nothing is fed) and, if asked for, what is kept of the rows."""
         rows, width = layout.ids.shape
-        layers = layers_of(cached.state) if cached.state is not None else ()
         prefix = len(cached.log_probabilities)
         if not width:
-            return None, new_cache(layers, rows) if keep else None
+            return None, new_cache(cached.state, rows, keep) if keep else None
         ids, depth, end = (to_device(a, self.device) for a in (layout.ids, layout.position, layout.end))
-        cache = new_cache(layers, rows, keep) if keep or prefix else None
+        cache = new_cache(cached.state, rows, keep) if keep or prefix else None
         visible = torch.nn.functional.pad(tree_visible(end), (prefix, 0), value=True)
         cached_depth = torch.arange(prefix, device=self.device)[None]
         hidden = self.forward.feed(ids, depth, visible, cache, cached_depth)
@@ -236,15 +258,6 @@ class Tree:
         if hidden is not None and len(layout.parent):
             states.append(hidden.flatten(0, 1)[to_device(layout.parent, hidden.device)])
         return Arriving(torch.as_tensor(head(torch.cat(states), layout)) if states else torch.zeros(0))
-
-    def _attribute(self, trie: plan.Trie, members: np.ndarray, layout: plan.Layout, found: np.ndarray) -> None:
-        """Raise NotFiniteError for the sequence at fault: attention may have carried its NaN to others of its row."""
-        try:
-            plain.log_likelihoods(self.model, [trie.tokens[i] for i in members], trie.start[members], self.memory)
-        except NotFiniteError as error:
-            raise NotFiniteError(int(members[error.sequence]), error.value) from None
-        first = np.flatnonzero(~np.isfinite(found))[0]
-        raise NotFiniteError(int(layout.sequence[first]), float(found[first]))
 
     def _log_probabilities(self, hidden: torch.Tensor, layout: plan.Layout) -> torch.Tensor:
         found = []

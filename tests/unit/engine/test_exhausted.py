@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import torch
 
+from biasatlas.engine import generate as generate_module
 from biasatlas.engine import plain
 from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
 from biasatlas.engine.generate import Prompt, Slots, generate
@@ -74,6 +75,7 @@ def texts_anew():
         (texts_in_step, States, "_go_on", 2),  # of a prompt, in parts
         (texts_in_step, States, "_go_on", 9),  # of answers on the way
         (texts_anew, plain, "_logits", 3),
+        (texts_anew, generate_module, "_next_tokens", 3),  # what is drawn from its logits
     ],
 )
 def test_memory_may_run_out_once_anywhere(answer, holder, name, call, monkeypatch, caplog):

@@ -42,10 +42,10 @@ def expected(name: str) -> np.ndarray:
 @pytest.mark.parametrize("name", tiny.CONFIGS)
 def test_equal_to_one_sentence_at_a_time(name):
     tokens, start = hard_cases()
-    values, run = log_likelihoods(tiny.model(name), tokens, start, Memory(512), refusal(name))
+    route = refusal(name)
+    values, run = log_likelihoods(tiny.model(name), tokens, start, Memory(512), route)
     assert np.abs(values - expected(name)).max() < TOLERANCE
-    assert run["route"] == NOT_ON_TREE.get(name, "tree"), run["reason"]
-    assert bool(run["reason"]) == (name in NOT_ON_TREE)
+    assert route.name == NOT_ON_TREE.get(name, "tree") and bool(route.reason) == (name in NOT_ON_TREE), route
     assert run["tokens_unique"] <= run["tokens_fed"] <= run["tokens_asked"] == sum(map(len, tokens)) - len(tokens)
 
 
@@ -192,7 +192,7 @@ def test_next_logits_are_those_of_the_plain_forward_pass():
         lambda visit: plain.next_logits(model, tokens, Memory(64), visit),
     ):
         found = {}
-        run(lambda i, logits, found=found: found.__setitem__(i, logits.clone()))
+        run(lambda at, logits, found=found: found.update(zip(at, logits.clone(), strict=True)))
         assert sorted(found) == list(range(len(tokens)))
         for i, logits in found.items():
             with torch.inference_mode():

@@ -201,7 +201,7 @@ class CausalModel:
         templates = {name: template.model_dump() for name, template in self.templates.items()}
         chat = json.dumps([loaded.tokenizer.chat_template, templates], sort_keys=True)
         versions = {name: version(name) for name in ("torch", "transformers", "tokenizers")}
-        why = (loaded.route.reason, loaded.not_compiled, exception(loaded.model.config.get_text_config()))
+        why = (loaded.route.reason, loaded.not_compiled, exception(loaded.text_config))
         return {
             "model": loaded.name,
             "revision": loaded.revision,

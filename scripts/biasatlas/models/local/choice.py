@@ -1,7 +1,6 @@
 """Requests of kind ``choice``: how probable each label is, over all answers that a parser reads as that label."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
@@ -12,17 +11,10 @@ from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
-from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory
+from biasatlas.engine.routes import Route
 from biasatlas.models import UNRESOLVED_BOUND
-from biasatlas.models.local.inputs import (
-    counts,
-    groups,
-    integer,
-    longest_answer,
-    not_finite,
-    samplings,
-    why_unanswerable,
-)
+from biasatlas.models.local.inputs import by_route, integer, longest_answer, samplings, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 
 #: Labels that together have less probability than this are no answer: expansion stops at a tenth of it unresolved.
@@ -59,23 +51,21 @@ def answer_choices(
             guesses = _guesses(model, labels) if model.route.name == "tree" else ()
             questions[key] = Question(tokens[i], token_parsers[asked], sampling, longest, guesses)
     by_key: dict[tuple, tuple[np.ndarray, float]] = {}
-    run: Counter[str] = Counter()
     known = list(questions)
-    length = np.asarray([len(question.tokens) for question in questions.values()], np.int64)
-    for group, route in groups(model, length):
+
+    def answer(group: np.ndarray, route: Route) -> dict[str, int]:
         chosen = [known[i] for i in group]
-        try:
-            answers, took = answer_probabilities(model.model, [questions[key] for key in chosen], memory, route)
-        except NotFiniteError as error:
-            key = chosen[error.sequence]
-            raise not_finite(model, requests["request_id"][keys.index(key)], error.value) from error
-        by_key |= zip(chosen, answers, strict=True)
-        run.update(counts(took))
+        answers, took = answer_probabilities(model.model, [questions[key] for key in chosen], memory, route)
+        by_key.update(zip(chosen, answers, strict=True))
+        return took
+
+    length = np.asarray([len(question.tokens) for question in questions.values()], np.int64)
+    run = by_route(model, length, lambda i: requests["request_id"][keys.index(known[i])], answer)
     rows = [
         {"request_id": request_id, "repeat": 0} | (_failed(reason) if reason else _response(*by_key[key]))
         for request_id, key, reason in zip(requests["request_id"], keys, detail, strict=True)
     ]
-    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), dict(run)
+    return pd.DataFrame(rows, columns=list(RESPONSE_COLUMNS["choice"])), run
 
 
 def _failed(reason: str) -> dict:

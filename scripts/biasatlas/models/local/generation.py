@@ -3,7 +3,6 @@
 import json
 import time
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
@@ -16,11 +15,12 @@ from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.generate import Prompt, generate
-from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory
+from biasatlas.engine.routes import Route
 from biasatlas.engine.sampling import Sampling
 from biasatlas.models.batches import Keep
 from biasatlas.models.entry import Thinking
-from biasatlas.models.local.inputs import counts, groups, not_finite, samplings, switch_length, why_unanswerable
+from biasatlas.models.local.inputs import by_route, samplings, switch_length, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.serve import Server
 from biasatlas.models.sampled_choice import sampled_choice
@@ -90,27 +90,20 @@ def answer_generations(
             unkept.clear()
             kept_at = time.monotonic()
 
-    run: Counter[str] = Counter()
-    known = list(distinct)
+    known, prompts = list(distinct), list(distinct.values())
     if server:
-        run.update(
-            server.generate(list(distinct.values()), model.eos_token_ids, lambda at, *answer: add(known[at], *answer))
-        )
-        return responses(range(len(asked))), dict(run)
-    for group, route in groups(model, np.asarray([len(prompt.tokens) for prompt in distinct.values()], np.int64)):
-        chosen = [known[i] for i in group]
-        prompts = [distinct[key] for key in chosen]
+        run = server.generate(prompts, model.eos_token_ids, lambda at, *answer: add(known[at], *answer))
+        return responses(range(len(asked))), run
 
-        def done(at: int, answer: list[int], finish_reason: str, chosen: list[_Asked] = chosen) -> None:
-            add(chosen[at], answer, finish_reason, len(answer))
+    def write(group: np.ndarray, route: Route) -> dict[str, int]:
+        def done(at: int, answer: list[int], finish_reason: str) -> None:
+            add(known[group[at]], answer, finish_reason, len(answer))
 
-        try:
-            _, took = generate(model.model, prompts, model.eos_token_ids, memory, route, done)
-        except NotFiniteError as error:
-            row = next(i for i in range(len(asked)) if chosen[error.sequence] in asked[i])
-            raise not_finite(model, requests["request_id"][row], error.value) from error
-        run.update(counts(took))
-    return responses(range(len(asked))), dict(run)
+        return generate(model.model, [prompts[i] for i in group], model.eos_token_ids, memory, route, done)[1]
+
+    length = np.asarray([len(prompt.tokens) for prompt in prompts], np.int64)
+    run = by_route(model, length, lambda i: requests["request_id"][min(asking[known[i]])], write)
+    return responses(range(len(asked))), run
 
 
 def answer_thought_choices(
@@ -150,7 +143,7 @@ def answer_thought_choices(
 def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
     """As for any prompt; nor may an answer pass the length at which the text before it would be scaled anew."""
     detail = why_unanswerable(model, tokens, max_tokens)
-    switch = switch_length(model)
+    switch = switch_length(model.text_config)
     if switch is None:
         return detail
     length = np.fromiter(map(len, tokens), np.int64, len(tokens))

@@ -1,7 +1,8 @@
 """What the engine is given of requests: tokens, sampling settings, and which of them the model can take."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 from transformers import PretrainedConfig
 
 from biasatlas.engine.encode import SPECIAL_TOKENS, encode_texts
+from biasatlas.engine.memory import NotFiniteError
 from biasatlas.engine.routes import Route
 from biasatlas.engine.sampling import Sampling
 from biasatlas.errors import UserError
@@ -16,15 +18,11 @@ from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
 
 
-def switch_length(model: LoadedModel) -> int | None:
-    """The most tokens of a text that is scaled by the short factor; None where one factor serves every text."""
-    return switch_of(model.model.config.get_text_config())
+def switch_length(config: PretrainedConfig) -> int | None:
+    """The most tokens of a text that a decoder scales by the short factor; None where one factor serves every text.
 
-
-def switch_of(config: PretrainedConfig) -> int | None:
-    """As :func:`switch_length`, by the configuration of a text decoder: of longrope, which scales by a text's length.
-
-    Others that look at the length (dynamic) change beyond the tokens that a model takes, where nothing is asked.
+    Of longrope, which scales by a text's length. Others that look at the length (dynamic) change beyond the tokens that
+    a model takes, where nothing is asked.
     """
     parameters = getattr(config, "rope_parameters", None) or {}
     layers = [parameters, *(value for value in parameters.values() if isinstance(value, dict))]
@@ -36,23 +34,35 @@ def switch_of(config: PretrainedConfig) -> int | None:
 
 def exception(config: PretrainedConfig) -> str:
     """Which texts take padded batches whatever is right for the others, and why; '' where none do."""
-    switch = switch_of(config)
+    switch = switch_length(config)
     if switch is None:
         return ""
     return f"padded batches for texts beyond {switch} tokens, whose rotary embeddings are scaled by their whole length"
 
 
-def groups(model: LoadedModel, length: np.ndarray) -> Iterator[tuple[np.ndarray, Route]]:
-    """Indices of texts that are scaled alike, by their ``length`` in tokens, and the route that is right for them."""
-    switch = switch_length(model)
-    short = np.full(len(length), True) if switch is None else length <= switch
-    if short.any() or not len(length):
-        yield np.flatnonzero(short), model.route
-    if not short.all():
-        yield (
-            np.flatnonzero(~short),
-            Route("plain", exception(model.model.config.get_text_config())),
-        )
+def by_route(
+    model: LoadedModel,
+    length: np.ndarray,
+    request_of: Callable[[int], str],
+    answer: Callable[[np.ndarray, Route], Mapping[str, int]],
+) -> dict[str, int]:
+    """Let ``answer`` have the indices of texts that are scaled alike, by their ``length`` in tokens, with their route.
+
+    What it took, added up. Raises UserError for a log-probability that is NaN or infinite, with the request that
+    ``request_of`` names.
+    """
+    config, run = model.text_config, Counter[str]()
+    short = length <= (switch_length(config) or np.inf)
+    for texts_of, route in ((short, model.route), (~short, Route("plain", exception(config)))):
+        group = np.flatnonzero(texts_of)
+        try:
+            run.update(answer(group, route) if len(group) else {})
+        except NotFiniteError as error:
+            raise UserError(
+                f"{model.name}: a log-probability of request {request_of(int(group[error.sequence]))!r} is "
+                f"{error.value}: the weights are damaged, or overflow in this precision; try dtype float32 or bfloat16."
+            ) from error
+    return dict(run)
 
 
 def setting(requests: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> pd.Series:
@@ -93,9 +103,9 @@ def why_unreadable(model: LoadedModel, tokens: list[np.ndarray], length: np.ndar
 def longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> int | None:
     """Tokens that an answer to a prompt of ``prompt`` tokens may have; None where neither request nor model bounds it.
 
-    The prompt is not scaled anew while it is answered (:func:`switch_of`).
+    The prompt is not scaled anew while it is answered (:func:`switch_length`).
     """
-    switch = switch_length(model)
+    switch = switch_length(model.text_config)
     limits = [np.inf if max_tokens is None else max_tokens, context_length(model) - prompt]
     if switch is not None and prompt <= switch:
         limits.append(switch + 1 - prompt)
@@ -108,8 +118,9 @@ def context_length(model: LoadedModel) -> float:
 
     Beyond the tokens that Doge attends to, later tokens decide which these are, for earlier ones too.
     """
-    config = model.model.config.get_text_config()
-    bounds = (getattr(config, name, None) or np.inf for name in ("max_position_embeddings", "keep_window_size"))
+    bounds = (
+        getattr(model.text_config, name, None) or np.inf for name in ("max_position_embeddings", "keep_window_size")
+    )
     return min(bounds)
 
 
@@ -125,16 +136,3 @@ def samplings(requests: pd.DataFrame) -> list[Sampling]:
 def integer(value: Any) -> int | None:
     """A whole number of a column that may hold nulls, which pandas reads as floats."""
     return None if pd.isna(value) else int(value)
-
-
-def counts(run: Mapping[str, Any]) -> dict[str, int]:
-    """Of what computing took, that which can be added up."""
-    return {name: value for name, value in run.items() if isinstance(value, int)}
-
-
-def not_finite(model: LoadedModel, request_id: str, value: float) -> UserError:
-    """The error for a log-probability that is NaN or infinite."""
-    return UserError(
-        f"{model.name}: a log-probability of request {request_id!r} is {value}: the weights are damaged, or overflow "
-        "in this precision; try dtype float32 or bfloat16."
-    )

@@ -1,16 +1,14 @@
 """Requests of kind ``likelihood``: how probable a continuation is."""
 
-from collections import Counter
-
 import numpy as np
 import pandas as pd
 
 from biasatlas.engine.encode import BOUNDARIES, SPECIAL_TOKENS, encode_pairs
-from biasatlas.engine.memory import Memory, NotFiniteError
+from biasatlas.engine.memory import Memory
 from biasatlas.engine.plain import token_log_probabilities
-from biasatlas.engine.routes import log_likelihoods
+from biasatlas.engine.routes import Route, log_likelihoods
 from biasatlas.errors import UserError
-from biasatlas.models.local.inputs import counts, groups, not_finite, setting, why_unreadable
+from biasatlas.models.local.inputs import by_route, setting, switch_length, why_unreadable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
 
@@ -33,17 +31,14 @@ def answer_likelihoods(
     status = np.where(empty, "not_applicable", np.where(detail != "", "failed", "ok"))
 
     values = np.full(len(requests), np.nan)
-    run: Counter[str] = Counter()
     scorable = np.flatnonzero(status == "ok")
-    for group, route in groups(model, length[scorable] - 1):
-        scored = scorable[group]
-        try:
-            values[scored], took = log_likelihoods(
-                model.model, [tokens[i] for i in scored], start[scored], memory, route
-            )
-        except NotFiniteError as error:
-            raise not_finite(model, requests["request_id"][scored[error.sequence]], error.value) from error
-        run.update(counts(took))
+
+    def answer(group: np.ndarray, route: Route) -> dict[str, int]:
+        asked = scorable[group]
+        values[asked], took = log_likelihoods(model.model, [tokens[i] for i in asked], start[asked], memory, route)
+        return took
+
+    run = by_route(model, length[scorable] - 1, lambda i: requests["request_id"][scorable[i]], answer)
     count = np.where(status == "ok", length - start, 0)
     responses = pd.DataFrame(
         {
@@ -56,7 +51,7 @@ def answer_likelihoods(
             "nll_per_token": -values / np.where(count, count, np.nan),
         }
     )
-    return responses, dict(run)
+    return responses, run
 
 
 def token_log_likelihoods(encoded: Encoded, model: LoadedModel, memory: Memory) -> list[list[tuple[str, float]]]:
@@ -69,8 +64,8 @@ def token_log_likelihoods(encoded: Encoded, model: LoadedModel, memory: Memory) 
     why = why_unreadable(model, tokens, length - 1)
     scorable = np.flatnonzero((start < length) & (why == ""))
     found: list[list[tuple[str, float]]] = [[] for _ in tokens]
-    for group, _ in groups(model, length[scorable] - 1):
-        asked = scorable[group]
+    short = length <= (switch_length(model.text_config) or np.inf) + 1  # padding would scale these as the longer ones
+    for asked in (scorable[short[scorable]], scorable[~short[scorable]]):
         values = token_log_probabilities(model.model, [tokens[i] for i in asked], memory)
         for i, of_text in zip(asked, values, strict=True):
             texts_of = [model.tokenizer.decode([token]) for token in tokens[i][start[i] :]]

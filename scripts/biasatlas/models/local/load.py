@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PretrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from biasatlas.engine.layers import compile_layers, through_onednn
 from biasatlas.engine.masks import share_heads
@@ -51,6 +51,11 @@ class LoadedModel:
     adapter_sha256: str = ""
     others: Others | None = None
     not_compiled: str = ""
+
+    @property
+    def text_config(self) -> PretrainedConfig:
+        """The configuration of its decoder of text."""
+        return self.model.config.get_text_config()
 
     @property
     def device(self) -> str:

@@ -1,6 +1,5 @@
 """What a causal language model will make of its entry and of requests, by all that its files say but the weights."""
 
-from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,7 +12,6 @@ from biasatlas.engine.masks import SPANS
 from biasatlas.models.entry import pinned_revision
 from biasatlas.models.hub import model_folder
 from biasatlas.models.interface import ModelContext, Preview
-from biasatlas.models.local.checkpoint import Checkpoint
 from biasatlas.models.local.entry import HfEntry, adapter_commit, template_arguments
 from biasatlas.models.local.inputs import exception
 from biasatlas.models.local.load import LoadedModel, check_adapter, check_folder
@@ -22,22 +20,16 @@ from biasatlas.models.sampling import fill_sampling, with_checkpoint
 
 
 def check_model(context: ModelContext) -> None:
-    """Raise UserError where :func:`check_entry` finds that a model cannot work."""
-    check_entry(context.name, cast(HfEntry, context.entry), context.ready)
+    """Raise UserError for a folder, adapter, template or setting of a model that its job would stop at.
 
-
-def check_entry(name: str, entry: HfEntry, ready: Sequence[Path] = ()) -> Checkpoint:
-    """The checkpoint of model ``name``, with its configuration and tokenizer; ``ready`` as for loading it.
-
-    Raises UserError for a folder, adapter, template or setting that its job would stop at; weights that are NaN, and
-    models that are not causal, are found when they are loaded.
+    Weights that are NaN, and models that are not causal, are found when they are loaded.
     """
-    folder = model_folder(entry.source, pinned_revision(entry, ready), entry.trust_remote_code)
+    entry = cast(HfEntry, context.entry)
+    folder = model_folder(entry.source, pinned_revision(entry, context.ready), entry.trust_remote_code)
     checkpoint = check_folder(folder, entry.source, entry.trust_remote_code)
     if entry.adapter:
-        check_adapter(model_folder(entry.adapter, adapter_commit(entry, ready)), entry.adapter)
-    check_chat(checkpoint.tokenizer, entry.templates, template_arguments(entry), name)
-    return checkpoint
+        check_adapter(model_folder(entry.adapter, adapter_commit(entry, context.ready)), entry.adapter)
+    check_chat(checkpoint.tokenizer, entry.templates, template_arguments(entry), context.name)
 
 
 def preview(context: ModelContext, requests: pd.DataFrame) -> list[Preview]:
