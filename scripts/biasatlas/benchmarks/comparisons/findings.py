@@ -162,16 +162,18 @@ def findings_table(
         for model, found in run.found.items():
             for evidence, claim in claims_of(found.values(), f"{model}/{run.name}", run.benchmark, protocol, cards):
                 claims.append(claim)
-                about_them.append((model, run.name, evidence, run.answers[model].stop))
+                about_them.append((model, run, evidence))
     rows = []
-    for (model, name, evidence, stop), verdict in zip(about_them, judge(claims), strict=True):
+    for (model, run, evidence), verdict in zip(about_them, judge(claims), strict=True):
+        name, answers = run.name, run.answers[model]
+        stop, counts = answers.stop, Counts.of(_units(answers, evidence.part, evidence.category))
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
         framed = (robustness or {}).get((model, name, evidence.key))
         if framed and (words := framed.words(verdict)):
             keys["why"] = f"{verdict.why}; {words}"
         item, away, leaning = median_item(evidence, verdict.value - verdict.neutral)
         reason, clusters = evidence.no_interval_reason(), evidence.inference().n_clusters
-        said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters, Counts())
+        said = verdict_rows(keys | {"item": item}, "value", verdict, reason, len(evidence.items), clusters, counts)
         if item:
             said.append(row(keys | {"item": item}, "median_item", Estimate(away, n=leaning, n_clusters=clusters)))
         if stop and stop.is_early:
@@ -182,6 +184,17 @@ def findings_table(
     return make_table(KEYS, rows).astype({"of": "Int64"})
 
 
+def _units(answers: "Answers", part: str, category: str) -> pd.DataFrame:
+    """The scores that a claim is of: those of its ``part``, a task or condition, and ``category``; of two groups, in
+    both directions."""
+    units = answers.scores
+    column = "task" if part in registry.load_spec(answers.benchmark).tasks else "condition"
+    if part and column in units:
+        units = units[units[column] == part]
+    mine = units["category"].isin([category, "-".join(reversed(category.split("-")))])
+    return units[mine] if mine.any() else units
+
+
 def _without_value(run: "BenchmarkEvidence") -> Iterator[dict[str, object]]:
     """A row for each headline of which no answer of a model that was asked has a value."""
     spec = registry.load_spec(run.benchmark)
@@ -189,9 +202,7 @@ def _without_value(run: "BenchmarkEvidence") -> Iterator[dict[str, object]]:
         declared = (spec.metrics[headline.metric].unit, headline.null, headline.smallest)
         parts, category = about_row(headline, headline.rows)
         for (model, answers), part in product(run.answers.items(), parts or ("",)):
-            key, units = (headline.metric, part, category), answers.scores
-            column = "task" if part in spec.tasks else "condition"
-            units = units[units[column] == part] if part and column in units else units
+            key, units = (headline.metric, part, category), _units(answers, part, OVERALL)
             if category and key not in run.found[model] and len(units) and (units["status"] != "ok").all():
                 empty = row({}, "value", Estimate(math.nan), Counts.of(units))
                 said = (model, run.name, *key, *declared, "untestable", no_value(empty), "")
