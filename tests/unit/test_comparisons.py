@@ -225,6 +225,18 @@ def found_in(scores, cards=(CARD,)):
     return findings_table([opened(run_of(scores["bbq"], "bbq"))], "recommended", cards)
 
 
+def test_findings_count_what_each_claim_has_no_value_of(scores):
+    """Of its own model, condition and category; "overall" counts those of all categories."""
+    given = scores["bbq"].copy()
+    mine = (given["model"] == "biased") & (given["condition"] == "ambig")
+    given.loc[given.index[mine & (given["category"] == "Age")][:2], "status"] = "filtered"
+    given.loc[given.index[mine & (given["category"] == "Religion")][:1], "status"] = "refused"
+    table = found_in(scores | {"bbq": given}).query("metric == 'value' and model == 'biased'")
+    counted = table.set_index(["part", "category"])[["filtered", "refused"]].apply(tuple, axis=1)
+    assert counted["ambig", "Age"] == (2, 0) and counted["ambig", "overall"] == (2, 1)
+    assert counted["ambig", "Religion"] == (0, 1) and counted["disambig", "Age"] == (0, 0)
+
+
 @pytest.mark.parametrize(
     ("benchmark", "protocol"),
     [("bbq", "recommended"), ("bbq", "paper"), ("bbq", "released"), ("esbbq", "recommended")],

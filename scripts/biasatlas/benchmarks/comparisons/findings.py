@@ -17,7 +17,7 @@ from biasatlas.stats.verdict import Claim, Verdict, judge, untestable
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.comparisons.framings import Robustness
-    from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence
+    from biasatlas.benchmarks.comparisons.pairs import Answers, BenchmarkEvidence
 
 #: ``neutral`` and ``smallest`` (the smallest effect that matters) have the ``unit``. ``item`` is the median item of
 #: those on the value's side; empty where items have no side.
