@@ -190,7 +190,9 @@ def test_metadata_of_other_data_are_refused(tmp_path):
     path = tmp_path / "Age.jsonl"
     path.write_text("".join(json.dumps(row | {"example_id": n}) + "\n" for row, n in zip(rows, ids[::-1], strict=True)))
     metadata = "analysis_scripts/additional_metadata.csv"
-    with pytest.raises(UserError, match=r"additional_metadata\.csv: target_loc .* in \d+ of \d+ items, first Age/\d+"):
+    with pytest.raises(
+        UserError, match=r"additional_metadata\.csv: target_loc is wrong in \d+ of \d+ items .*, first Age/\d+"
+    ):
         read_items({"data/Age.jsonl": path, metadata: SAMPLE / metadata})
 
 
@@ -206,5 +208,7 @@ def test_a_target_that_is_no_person_is_refused_where_no_groups_are_stated(tmp_pa
             placed = row | answers | {"answer_info": groups, "label": (row["label"] + 1) % 3}
             file.write(json.dumps({key: value for key, value in placed.items() if key != "additional_metadata"}) + "\n")
     metadata = "analysis_scripts/additional_metadata.csv"
-    with pytest.raises(UserError, match=r"target_loc names no person in \d+ of \d+ items, first Age/\d+: "):
+    with pytest.raises(
+        UserError, match=r"target_loc is wrong in \d+ of \d+ items \(no person in [1-9]\d*, .*, first Age/\d+: "
+    ):
         read_items({"data/Age.jsonl": path, metadata: SAMPLE / metadata})
