@@ -85,7 +85,7 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
     neutral, smallest, margin = _declared(benchmark, metric)
     matters, apart = smallest + margin, 0.0
     if "margin" in known:  # what a model's own answers say that something else moves them
-        apart = (known["margin"] - margin).clip(lower=0)
+        apart = (known["margin"] - margin).clip(lower=0).fillna(0.0)
     beyond = (low > neutral + matters + apart) | (high < neutral - matters - apart)
     squares = spec_view(benchmark, "studies").metrics[metric].root
     values, expected = (x * abs(x) if squares else x for x in (measured["value"], ground_truth))
@@ -157,16 +157,21 @@ def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFr
 
 
 def with_confounders(table: pd.DataFrame) -> pd.DataFrame:
-    """:func:`cards` with those of headlines that have a confounder of no known limit "descriptive": few clusters hide
-    it."""
+    """:func:`cards` with those "descriptive" whose few clusters hide a fault: of headlines that have a confounder of no
+    known limit, and of samples where the same study of the full data is."""
     closed = [
         any(each.metric == metric and each.closed_by for each in spec_view(str(benchmark), "studies").headlines)
         for benchmark, metric in zip(table["benchmark"], table["metric"], strict=True)
     ]
-    new = pd.Series(closed, table.index, dtype=bool) & (table["verdict"] != "descriptive")
-    return table.assign(
-        verdict=table["verdict"].mask(new, "descriptive"), reason=table["reason"].mask(new, "a known confounder")
-    )
+    same = pd.MultiIndex.from_frame(table[["study", "metric", "of"]])
+    fails = (table["data"] == "full") & (table["verdict"] == "descriptive")
+    reasons = {"a known confounder": closed, "descriptive on the full data": same.isin(same[fails])}
+    for reason, known in reasons.items():
+        new = pd.Series(known, table.index, dtype=bool) & (table["verdict"] != "descriptive")
+        table = table.assign(
+            verdict=table["verdict"].mask(new, "descriptive"), reason=table["reason"].mask(new, reason)
+        )
+    return table
 
 
 def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
