@@ -285,7 +285,7 @@ def test_the_authors_replies_give_the_published_cells(tmp_path):
         return beside["difference"].abs()
 
     others, whole = gaps("released"), gaps("recommended")
-    assert (whole <= 1e-7).sum() == 117 and whole.max() <= 1.11, whole.max()
+    assert (whole <= 1e-7).sum() == 117 and whole.max() <= 1.15, whole.max()
     others = others[others > 1e-7]
     assert len(others) == 4 and others.max() <= 0.7 + 1e-9, others.to_string()
     assert {key[:2] for key in others.index} == {("gpt-4o-mini", "D2"), ("gemma-2-27b", "N3")}

@@ -99,7 +99,7 @@ def test_a_metric_that_misses_a_bar_is_descriptive_and_says_why(changed, reason)
     found = card(**changed)
     assert found["verdict"] == "descriptive"
     assert reason in found["reason"]
-    assert sentence(found).startswith("overall: descriptive, no verdict")
+    assert sentence(found).startswith("overall: no verdict (")
 
 
 def test_few_clusters_have_a_bar_of_their_own():

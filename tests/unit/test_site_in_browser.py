@@ -230,7 +230,7 @@ def test_data_and_cost_say_what_was_asked_and_paid(visitor, site):
     page = visitor.page
     visitor.open(site.parent / PAGES / "data.html")
     assert f"{COUNT // 2} of {COUNT} items are there twice, in the same words: " in page.inner_text("main")
-    assert f"{COUNT} requests a model" in page.inner_text("main")
+    assert f"{COUNT} requests per model" in page.inner_text("main")
     visitor.open(site.parent / PAGES / "cost.html")
     assert page.inner_text(".lead").strip() == "plain: 0.25 USD for 40 calls, 6 of them failed."
     rows = page.locator("tbody tr").all_inner_texts()

@@ -37,7 +37,7 @@ def test_a_log_of_questions_ends_in_the_interval_and_the_verdict_that_the_page_p
     right = rows[rows["metric"] == "accuracy"]
     assert (right["value"] * right["n"]).sum() / 100 == pytest.approx(41)
     (row,) = rows.query("metric == 'bias_score' and condition == 'ambig'").to_dict("records")
-    printed = f"`bias_score` {row['value']:.0f} [{row['ci_low']:.0f}, {row['ci_high']:.0f}], untestable".replace(
+    printed = f"`bias_score` {row['value']:.0f} [{row['ci_low']:.0f}, {row['ci_high']:.0f}], *untestable*".replace(
         "-", "−"
     )
     assert printed in PAGE

@@ -69,9 +69,6 @@ _NOT_EXTRA = {
     "extra_body": "what is in it stands here itself",
 }
 
-#: The cheapest text of a million tokens costs five times this.
-_LEAST_PRICE = 0.001
-
 #: Headers that every call has, in lower case.
 _OWN_HEADERS = {
     *("connection", "accept-encoding", "accept", "content-type", "content-length", "content-encoding", "host"),
@@ -331,10 +328,8 @@ class ApiEntry(Entry):
         if self.thinking and self.thinking.how == "body":
             refuse_both("extra_body", self.extra_body, dialect.thinking)
         if self.top_logprobs > dialect.most_top_logprobs:
-            raise ValueError(
-                f"top_logprobs: {self.top_logprobs}, and the dialect {self.dialect} has at most "
-                f"{dialect.most_top_logprobs}"
-            )
+            most = dialect.most_top_logprobs
+            raise ValueError(f"top_logprobs: {self.top_logprobs}, and the dialect {self.dialect} has at most {most}")
         if self.batch and not dialect.batch:
             raise ValueError(f"batch: the dialect {self.dialect} has no Batch API; leave it out")
         return self
@@ -348,7 +343,7 @@ class ApiEntry(Entry):
                 "or `prices: known`"
             )
         given = {"price_input_per_million", "price_output_per_million"} & self.model_fields_set
-        if tokens := [name for name in sorted(given) if 0 < getattr(self, name) < _LEAST_PRICE]:
+        if tokens := [name for name in sorted(given) if 0 < getattr(self, name) < 0.001]:
             raise ValueError(f"{tokens[0]}: {getattr(self, tokens[0]):g} is a price of one token; give a million's")
         if self.budget is not None and len(given) == 1:
             raise ValueError(f"budget: {given.pop()} alone is given; give both prices, since both are paid")

@@ -2,7 +2,7 @@
 
 Limits are kept by all jobs of a user together; a budget by all jobs that see a model's store. Numbers live in
 small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Libraries count
-within one process (aiolimiter), need a server (limits, throttled-py) or let a minute's requests go at once.
+in one process (aiolimiter), need a server (limits, throttled-py) or let a minute's requests go at once.
 """
 
 import asyncio
@@ -309,7 +309,8 @@ class Job:
         """Whether an answer says anything. Stop the job where hardly one of the first does, or all are declined."""
         why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
         if len(self.silent) < _FIRST:
-            if not why and (text := record.get("text")) and not answer_part(text).strip():
+            text = record.get("text") or ""  # most say nothing of thinking
+            if not why and text.lstrip()[:1] in ("<", "[", "◁") and not answer_part(text).strip():
                 why = "the model thinks, in tags, and the thought has no end"
             self._note_silent(why)
         self._note_declined(question, record)
@@ -322,9 +323,8 @@ class Job:
             reason = Counter(filter(None, self.silent)).most_common(1)[0][0]
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url}: {count} of the first {_FIRST} replies say nothing "
-                f"({reason}), so the rest is not asked for. Where the model thinks first, turn that off "
-                "(`extra_body`), or give it the tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` "
-                "to ask all the same."
+                f"({reason}), so the rest is not asked. If it thinks first, turn that off (`extra_body`), or give it "
+                "the tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
             )
 
     def _note_declined(self, question: str, record: dict) -> None:
@@ -336,12 +336,11 @@ class Job:
         self.declined[question] = f"{record['status']}, finish reason {shown(record['finish_reason'], self.entry)}"
         if len(self.declined) == DECLINED and not self.stop:
             how = "; ".join(f"{count} x {what}" for what, count in Counter(self.declined.values()).most_common(2))
-            bucket = " here and in the bucket" if self.store.objects else ""
             self.stop = UserError(
                 f"{self.entry.model} at {self.entry.base_url} declines all of the first {DECLINED} questions ({how}), "
                 "so the rest is not asked. Use another service; or have the filter switched off for your account, and "
-                f"remove {self.store.folder}/*.jsonl{bucket}, where they stand as declined. Set `max_failed_share: 1` "
-                "to ask all the same: each then counts as declined."
+                f"remove {self.store.folder}/*.jsonl, also in a bucket: they stand there as declined. Set "
+                "`max_failed_share: 1` to ask all the same: each then counts as declined."
             )
 
     def settle(self, reserved: float, cost: float) -> None:
