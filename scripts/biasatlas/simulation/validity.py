@@ -165,7 +165,7 @@ def with_confounders(table: pd.DataFrame) -> pd.DataFrame:
     ]
     same = pd.MultiIndex.from_frame(table[["study", "metric", "of"]])
     fails = (table["data"] == "full") & (table["verdict"] == "descriptive")
-    reasons = {"a known confounder": closed, "descriptive on the full data": same.isin(same[fails])}
+    reasons = {"a known confounder": closed, "fails on the full data": same.isin(same[fails])}
     for reason, known in reasons.items():
         new = pd.Series(known, table.index, dtype=bool) & (table["verdict"] != "descriptive")
         table = table.assign(
