@@ -28,6 +28,6 @@ with job(snakemake) as this:
         (card.data, card.study) not in runs and load_studies()[card.study].has(card.metric, card.of)
         for card in shipped.itertuples()
     ]
-    found = pd.concat([with_confounders(shipped[kept]), cards(settings, fitting)], ignore_index=True)
+    found = with_confounders(pd.concat([shipped[kept], cards(settings, fitting)], ignore_index=True))
     write_csv(found, snakemake.output.cards)
     write_text(as_markdown(found), snakemake.output.text)
