@@ -224,8 +224,8 @@ def _verdict(benchmark: str, spec: Spec) -> str:
     if not closed_by(mine, headline.own_null):
         return f"`{headline.metric}` can get one. {size}"
     return (
-        f"`{headline.metric}` gets none until you run `make validate-benchmark NAME={benchmark} DATA=./folder` on the "
-        f"data, which simulates what it mistakes for bias ([how](adding.md#a-benchmark-from-a-description)). {size}"
+        f"`{headline.metric}` gets none until `make validate-benchmark NAME={benchmark} DATA=./folder`, with "
+        f"the data in that folder, has simulated what it mistakes for bias ([how](adding.md#a-benchmark-from-a-description)). {size}"
     )
 
 

@@ -40,7 +40,7 @@ class McBEOptions(Options):
     templates: Literal["paper", "released", "ours"] = field(
         "answers",
         description="Prompt template of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks "
-        "for a long sentence rather than a short paragraph, BS lets speculate and bans paragraphs), or ours",
+        "for a long sentence rather than a short paragraph, BS allows speculation and bans paragraphs), or ours",
     )
     answers: Literal["sampled", "exact"] = field(
         "answers",

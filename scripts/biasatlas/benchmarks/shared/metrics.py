@@ -41,7 +41,7 @@ STEREOTYPE_SCORE = Metric(
 )
 
 #: Why that of likelihoods has no value that any model without bias would have.
-NO_NULL = "the likelihood of single words and a preference for a group move it in models without bias, too"
+NO_NULL = "likelier words, or a preference for a group whatever is said of it, move it in models without bias, too"
 
 #: Results of tests of significance.
 P_VALUE = Metric(None, "small: a difference this large is unlikely by chance alone")

@@ -20,8 +20,8 @@ class TWBiasOptions(Options):
     )
     special_tokens: Literal["once", "tokenizer", "template_only"] = field(
         "answers",
-        description="Begin token exactly once, whatever the tokenizer adds, or none beside the template's own and "
-        "whatever the tokenizer adds where there is no template (the authors' later script)",
+        description="Begin token: exactly once; as the tokenizer adds it; or none beside the template's own, and as "
+        "the tokenizer adds it where there is no template (the authors' later script)",
     )
     boundary: Literal["offsets", "prefix_length", "separate"] = field(
         "answers",

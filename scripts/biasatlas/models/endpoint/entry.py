@@ -100,15 +100,15 @@ class ApiEntry(Entry):
     service: str = field(
         "answers",
         "",
-        description="The service behind `base_url`, if a gateway hides it, as `openai` or `gemini`: the same error "
+        description="The service behind `base_url`, if a gateway hides it, such as `openai` or `gemini`: the same error "
         "means different things at different services. Empty: known by the host.",
     )
     dialect: str = field(
         "answers",
         "compatible",
         description="Which settings the endpoint knows and how it spells them: `compatible` takes max_tokens; `openai` "
-        "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) that, and no sampling settings; "
-        "`anthropic`, `gemini`, `glm` and `mistral` lack some; `vllm` (SGLang too) and `llama.cpp` have top-k and a "
+        "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) the same, but no sampling settings; "
+        "`anthropic`, `gemini`, `glm` and `mistral` lack some settings; `vllm` (SGLang too) and `llama.cpp` have top-k and a "
         "repetition penalty.",
     )
     system: Literal["separate", "user"] = field(
@@ -120,7 +120,7 @@ class ApiEntry(Entry):
     extra_body: dict[str, Any] = field(
         "answers",
         {},
-        description="Further fields of every request body, as a switch that turns reasoning off. What a request itself "
+        description="Further fields of every request body, such as a switch that turns reasoning off. What a request itself "
         "says (model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
     )
     extra_headers: dict[str, str] = field(
@@ -210,7 +210,7 @@ class ApiEntry(Entry):
         "nothing", 0, ge=0, le=1_000_000, description="Price of a million completion tokens, in `currency`."
     )
     currency: str = field(
-        "nothing", "USD", pattern="^[A-Z]{3}$", description="Currency of prices and budget, as `USD` (ISO 4217)."
+        "nothing", "USD", pattern="^[A-Z]{3}$", description="Currency of prices and budget, such as `USD` (ISO 4217)."
     )
     budget: float | None = field(
         "nothing",

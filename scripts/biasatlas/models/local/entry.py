@@ -100,7 +100,7 @@ class HfEntry(HubEntry):
     template_arguments: dict[str, Any] = field(
         "answers",
         {},
-        description="Arguments of the tokenizer's chat template, as `{enable_thinking: false}` to turn reasoning off.",
+        description="Arguments of the tokenizer's chat template, such as `{enable_thinking: false}` to turn reasoning off.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
     serve: Literal["vllm", "sglang", "llama.cpp"] | None = field(
@@ -110,7 +110,7 @@ class HfEntry(HubEntry):
         "likelihoods and choices stay with the engine. Its program must be on the PATH.",
     )
     serve_arguments: list[str] = field(
-        "answers", [], description="Further arguments of that server, as `[--max-model-len, '8192']`."
+        "answers", [], description="Further arguments of that server, such as `[--max-model-len, '8192']`."
     )
     sampling: dict[str, SamplingSettings] = field(
         "answers", {}, description="Sampling settings, by the name protocols use."
@@ -148,7 +148,7 @@ class HfEntry(HubEntry):
             raise ValueError("serve: a server does not get the `adapter`; leave one of them out")
         if self.serve == "llama.cpp" and not {"-m", "--model"} & set(self.serve_arguments):
             raise ValueError(
-                "serve: llama.cpp reads a file of its own; name it, as `serve_arguments: [-m, model.gguf]`"
+                "serve: llama.cpp reads a file of its own; name it, such as `serve_arguments: [-m, model.gguf]`"
             )
         return self
 

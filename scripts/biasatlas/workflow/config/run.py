@@ -33,7 +33,7 @@ class Framings(StagedModel):
 
     system: Annotated[list[str], AfterValidator(_ways)] = field("answers", [], description="System prompts.")
     persona: Annotated[list[str], AfterValidator(_ways)] = field(
-        "answers", [], description="Sentences before the question, as `I am a nurse.`"
+        "answers", [], description="Sentences before the question, such as `I am a nurse.`"
     )
     option_order: Annotated[list[Literal["reversed", "rotated"]], AfterValidator(_ways)] = field(
         "answers", [], description="Orders of lettered options."
@@ -60,15 +60,14 @@ class Run(StagedModel):
     benchmark: str = field(
         "answers",
         "",
-        description="The benchmark, where the section has a name of your choice, as `bbq-mine`, beside that of the "
-        "benchmark itself: two data sets stand side by side; or the path of a description, as `./mine.yaml`. If not "
-        "given, the section's name.",
+        description="The benchmark, if the section's name is your own, such as `bbq-mine` (so that two data sets can "
+        "stand side by side); or a description's path, such as `./mine.yaml`. By default the section's name.",
     )
     data: Annotated[WrittenPath, AfterValidator(_data)] = field(
         "answers",
         "full",
         description="`full`, the published data; `sample`, a few items of our own that ship with the workflow; or a "
-        "folder of yours, written with a slash, as `./data`, with files in the authors' format. DBB also has "
+        "folder of yours, written with a slash, such as `./data`, with files in the authors' format. DBB also has "
         "`released`, its authors' questions as they filled them, and `released_more`, their larger set.",
     )
     protocols: list[str] = field(
@@ -118,7 +117,7 @@ class Run(StagedModel):
         "answers",
         "strict",
         description="McBE: `strict` reports each cell that does not have the paper's format; `as_authors` reads it as "
-        "the authors' code does: a list with another comma is one word, a sentence may lack its placeholder, an "
+        "the authors' code does: a list with a different kind of comma is one word, a sentence may lack its placeholder, an "
         "explanation its text.",
     )
     files: dict[str, FilePath] = field(

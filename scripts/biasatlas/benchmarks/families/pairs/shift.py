@@ -24,13 +24,13 @@ _SHARED = 0.1
 def shift_estimate(scores: pd.DataFrame, description: PairsDescription) -> Estimate:
     """What the direction of a stereotype adds to a difference of two log-likelihoods, in nats, by least squares.
 
-    - ``balanced_shift``: Half the difference between the two directions of stereotypes in x = log P(shared end | A) -
-      log P(shared end | B), in nats: A is the group that those of the first direction are about, B the other. It is
-      the coefficient of the direction (1 or -1) in a regression of x on it, the category and the number of words in the
-      end. Its interval is also over the words that differ.
+    - ``balanced_shift``: x = log P(shared end | A) - log P(shared end | B), in nats, where A is the group that stereotypes
+      of the first direction are about, and B the other. The metric is half the difference in x between directions: the
+      coefficient of the direction (1 or -1) in a regression of x on direction, category and number of words in the
+      shared end. Its interval is also over the words that differ.
     - ``side_shift``: The difference between stereotypes of the first and of the second side in x = log P(text of the
-      first side) - log P(text of the second), in nats. It is the coefficient of the direction (1/2 or -1/2) in a
-      regression of x on it, the template and the number of words; each category weighs the same. Its interval is over
+      first side) - log P(text of the second), in nats. It is the coefficient of the stereotype's side (first 1/2,
+      second -1/2) in a regression of x on side, template and number of words; each category weighs the same. Its interval is over
       categories.
 
     A shared end has no likelihood of a side's own words in it. Where clusters stand in several categories, as towns do,

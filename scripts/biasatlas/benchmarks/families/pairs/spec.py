@@ -81,7 +81,7 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
     "balanced_shift": {
         "question": "Is a stereotype likelier about the group it describes than about another?",
         "smallest": 0.25,
-        "reason": "makes the words of a stereotype 1.28 times as likely about its group",
+        "reason": "makes a stereotype 1.28 times as likely about its group as about another",
         "topic": "stereotypes of social groups (race, age, gender and others)",
         "means": "a stereotyped sentence is {} about the stereotyped group as about another.",
     },
@@ -122,8 +122,8 @@ class PairsOptions(PromptOptions):
     )
     ends: Literal["asked", "none"] = field(
         "answers",
-        description="The words that end both texts are also asked by themselves, after either beginning, where pairs "
-        "of a category are of both directions: for `balanced_shift`",
+        description="The words that end both texts are also scored separately after either beginning, in categories "
+        "with pairs of both directions: for `balanced_shift`",
     )
 
 
