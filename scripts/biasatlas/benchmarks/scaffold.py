@@ -225,7 +225,8 @@ def _verdict(benchmark: str, spec: Spec) -> str:
         return f"`{headline.metric}` can get one. {size}"
     return (
         f"`{headline.metric}` gets none until `make validate-benchmark NAME={benchmark} DATA=./folder`, with "
-        f"the data in that folder, has simulated what it mistakes for bias ([how](adding.md#a-benchmark-from-a-description)). {size}"
+        "the data in that folder, has simulated what it mistakes for bias "
+        f"([how](adding.md#a-benchmark-from-a-description)). {size}"
     )
 
 

@@ -100,16 +100,16 @@ class ApiEntry(Entry):
     service: str = field(
         "answers",
         "",
-        description="The service behind `base_url`, if a gateway hides it, such as `openai` or `gemini`: the same error "
-        "means different things at different services. Empty: known by the host.",
+        description="The service behind `base_url`, if a gateway hides it, such as `openai` or `gemini`: the same "
+        "error means different things at different services. Empty: known by the host.",
     )
     dialect: str = field(
         "answers",
         "compatible",
         description="Which settings the endpoint knows and how it spells them: `compatible` takes max_tokens; `openai` "
-        "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) the same, but no sampling settings; "
-        "`anthropic`, `gemini`, `glm` and `mistral` lack some settings; `vllm` (SGLang too) and `llama.cpp` have top-k and a "
-        "repetition penalty.",
+        "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) the same, but no sampling "
+        "settings; `anthropic`, `gemini`, `glm` and `mistral` lack some settings; `vllm` (SGLang too) and `llama.cpp` "
+        "have top-k and a repetition penalty.",
     )
     system: Literal["separate", "user"] = field(
         "answers",
@@ -120,8 +120,8 @@ class ApiEntry(Entry):
     extra_body: dict[str, Any] = field(
         "answers",
         {},
-        description="Further fields of every request body, such as a switch that turns reasoning off. What a request itself "
-        "says (model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
+        description="Further fields of every request body, such as a switch that turns reasoning off. What a request "
+        "itself says (model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
     )
     extra_headers: dict[str, str] = field(
         "nothing",

@@ -100,7 +100,8 @@ class HfEntry(HubEntry):
     template_arguments: dict[str, Any] = field(
         "answers",
         {},
-        description="Arguments of the tokenizer's chat template, such as `{enable_thinking: false}` to turn reasoning off.",
+        description="Arguments of the tokenizer's chat template, such as `{enable_thinking: false}` to turn reasoning "
+        "off.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
     serve: Literal["vllm", "sglang", "llama.cpp"] | None = field(

@@ -29,7 +29,9 @@ class SimulatedEntry(Entry):
         "answers", 1.0, ge=0, le=1, description="Share of clusters (templates, terms) in which the bias acts."
     )
     right: float = field(
-        "answers", 2.0, description="Log odds of a right or sensible answer against any other; for numbers, per unit off."
+        "answers",
+        2.0,
+        description="Log odds of a right or sensible answer against any other; for numbers, per unit off.",
     )
     right_by_category: dict[str, float] = field("answers", {}, description="The same in single categories.")
     unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")

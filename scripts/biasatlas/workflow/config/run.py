@@ -117,8 +117,8 @@ class Run(StagedModel):
         "answers",
         "strict",
         description="McBE: `strict` reports each cell that does not have the paper's format; `as_authors` reads it as "
-        "the authors' code does: a list with a different kind of comma is one word, a sentence may lack its placeholder, an "
-        "explanation its text.",
+        "the authors' code does: a list with a different kind of comma is one word, a sentence may lack its "
+        "placeholder, an explanation its text.",
     )
     files: dict[str, FilePath] = field(
         "answers",

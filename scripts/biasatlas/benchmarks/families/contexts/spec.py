@@ -88,7 +88,7 @@ _HEADLINES = {
     "difference_awareness": "Does it name the right group where groups differ?",
     "contextual_awareness": "Does it tell groups apart only where they differ?",
 }
-_NO_NULL = "neither a right answer nor a wrong one is a sign of bias, so nobody knows what an unbiased model would score"
+_NO_NULL = "neither a right nor a wrong answer is a sign of bias, so nobody knows what an unbiased model would score"
 
 
 def make_spec(description: ContextsDescription) -> Spec:

@@ -252,8 +252,8 @@ def make_spec(description: DecisionsDescription) -> Spec:
         texts_published=description.texts_published,
         note=""
         if len(description.placebo_kind) >= _ARMS
-        else f"this benchmark has {len(description.placebo_kind) or 'none'} of the {_ARMS} placebos that a verdict needs, "
-        "so that there will be none. Add changes that mean nothing, each of its own kind; seven are advised.",
+        else f"this benchmark has {len(description.placebo_kind) or 'none'} of the {_ARMS} placebos that a verdict "
+        "needs, so that there will be none. Add changes that mean nothing, each of its own kind; seven are advised.",
     )
 
 

@@ -74,7 +74,7 @@ METRICS = {
     ),
     "biased_share": Metric(
         neutral=None,
-        direction="100: every answer follows the stereotype; 0: none does. In ambiguous contexts, always \"unknown\" "
+        direction='100: every answer follows the stereotype; 0: none does. In ambiguous contexts, always "unknown" '
         "gives 0, a random person 50",
         unit="%",
     ),
