@@ -3,9 +3,10 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 from rapidfuzz import fuzz
@@ -124,9 +125,9 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def _named(self) -> re.Pattern[str]:
-        """A group for each of ``names``."""
-        forms = (_pattern(squash(form)) for form, _ in self.names)
-        return re.compile("|".join(f"({form})" for form in forms) or "(?!)", re.I)
+        """A group for each of ``names``. Neighbours share what stands around them, which takes time to compile."""
+        runs = groupby((squash(form) for form, _ in self.names), lambda key: bool(HAN.match(key)))
+        return re.compile("|".join(_patterns(keys, han) for han, keys in runs) or "(?!)", re.I)
 
     def mentions(self, text: str) -> list[Mention]:
         """Where a plain ``text`` names an option, in order; a letter inside a name is none."""
@@ -153,13 +154,16 @@ class Options(tuple[Option, ...]):
                 yield Mention(*match.span(), i, True)
 
 
-def _pattern(key: str) -> str:
-    """What finds a squashed form in a text: other spaces, hyphens, joiners, a plural."""
-    text = re.escape(key).replace("\\ ", r"[\W_]{1,3}")
-    text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
-    for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
-        text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
-    return text if HAN.match(key) else rf"(?<!{_LETTERS})(?:(?:the|an?)\s)?{text}(?:e?s)?(?!{_LETTERS})"
+def _patterns(keys: Iterable[str], han: bool) -> str:
+    """What finds squashed forms in a text, a group each: other spaces, hyphens, joiners, an article, a plural."""
+    groups = []
+    for key in keys:
+        text = re.escape(key).replace("\\ ", r"[\W_]{1,3}")
+        text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
+        for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
+            text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
+        groups.append(f"({text})" if han else rf"((?:(?:the|an?)\s)?{text})")
+    return "|".join(groups) if han else rf"(?<!{_LETTERS})(?:{'|'.join(groups)})(?:e?s)?(?!{_LETTERS})"
 
 
 #: What stands behind an ordinary word that is meant as an option.
