@@ -52,6 +52,5 @@ def pattern(expression: str) -> re.Pattern[str]:
 @cache
 def words(key: str) -> tuple[str, ...]:
     """The phrases under ``key`` of all languages, as they are, the longest first."""
-    return tuple(
-        sorted("|".join(table[key] for _, table in _tables() if key in table).split("|"), key=len, reverse=True)
-    )
+    every = "|".join(table[key] for _, table in _tables() if key in table)
+    return tuple(sorted(every.split("|"), key=len, reverse=True))

@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
@@ -16,14 +16,11 @@ from biasatlas.benchmarks.shared.parsing.normalise import HAN, simplified
 
 #: A form with a typo: so alike in percent, and so much more than to the second.
 _ALIKE, _AHEAD = 92, 6
-#: A letter of another script. Without regard to case, which would take time for each of 26,000 Chinese characters.
-_LETTERS = r"(?-i:[^\W\u3400-\u9fff])"
 
 
 @dataclass(frozen=True)
 class Option:
-    """What may be chosen: its label ("A", "职业分工"), the text that a prompt showed for it, and other names of it that
-    the benchmark declares."""
+    """What may be chosen: its label ("A", "职业分工"), its text in the prompt, and names that a benchmark declares."""
 
     label: str
     text: str = ""
@@ -109,8 +106,7 @@ class Options(tuple[Option, ...]):
         return dict(sorted(forms.items(), key=lambda form: -len(form[0])))
 
     def content(self, text: str) -> int | None:
-        """The option whose text ``text`` is: the same but for punctuation, a typo, or cut off where only one begins
-        so."""
+        """The option whose text ``text`` is, but for punctuation, a typo, or an end that only one option can have."""
         key = squash(text[:600])
         if key in self.exact or len(key) < 3:
             return self.exact.get(key)
@@ -123,12 +119,6 @@ class Options(tuple[Option, ...]):
         *_, second, best = [-100.0, *sorted(alike)]
         return alike.index(best) if best >= _ALIKE and best - second >= _AHEAD else None
 
-    @cached_property
-    def _named(self) -> re.Pattern[str]:
-        """A group for each of ``names``. Neighbours share what stands around them, which takes time to compile."""
-        runs = groupby((squash(form) for form, _ in self.names), lambda key: bool(HAN.match(key)))
-        return re.compile("|".join(_patterns(keys, han) for han, keys in runs) or "(?!)", re.I)
-
     def mentions(self, text: str) -> list[Mention]:
         """Where a plain ``text`` names an option, in order; a letter inside a name is none."""
         named, found, at = list(self._by_name(text)), [], 0
@@ -140,7 +130,9 @@ class Options(tuple[Option, ...]):
         return sorted(named + found)
 
     def _by_name(self, text: str) -> Iterator[Mention]:
-        for match in self._named.finditer(text):
+        # To compile the range of Chinese characters takes a millisecond, without regard to case much more.
+        letter = r"(?-i:[^\W\u3400-\u9fff])" if HAN.search(text) else r"\w"
+        for match in _named(tuple(form for form, _ in self.names), letter).finditer(text):
             form, option = self.names[match.lastindex - 1]  # type: ignore[operator]
             if _stands_alone(text, match, form):
                 yield Mention(*match.span(), option, False)
@@ -154,16 +146,23 @@ class Options(tuple[Option, ...]):
                 yield Mention(*match.span(), i, True)
 
 
-def _patterns(keys: Iterable[str], han: bool) -> str:
-    """What finds squashed forms in a text, a group each: other spaces, hyphens, joiners, an article, a plural."""
-    groups = []
-    for key in keys:
-        text = re.escape(key).replace("\\ ", r"[\W_]{1,3}")
-        text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
-        for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
-            text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
-        groups.append(f"({text})" if han else rf"((?:(?:the|an?)\s)?{text})")
-    return "|".join(groups) if han else rf"(?<!{_LETTERS})(?:{'|'.join(groups)})(?:e?s)?(?!{_LETTERS})"
+@lru_cache(maxsize=4096)
+def _named(forms: tuple[str, ...], letter: str) -> re.Pattern[str]:
+    """A group for each of ``forms``; one not in Chinese is beside no ``letter``, may have an article, be a plural."""
+    runs = []
+    for han, keys in groupby(map(squash, forms), lambda key: bool(HAN.match(key))):
+        run = "|".join(f"({_pattern(key)})" if han else rf"((?:(?:the|an?)\s)?{_pattern(key)})" for key in keys)
+        runs.append(run if han else rf"(?<!{letter})(?:{run})(?:e?s)?(?!{letter})")
+    return re.compile("|".join(runs) or "(?!)", re.I)
+
+
+def _pattern(key: str) -> str:
+    """What finds a squashed form in a text: other spaces, hyphens, joiners."""
+    text = re.escape(key).replace("\\ ", r"[\W_]{1,3}")
+    text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
+    for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
+        text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
+    return text
 
 
 #: What stands behind an ordinary word that is meant as an option.
