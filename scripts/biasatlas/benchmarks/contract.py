@@ -168,8 +168,8 @@ class Headline:
     to have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that
     matters, in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those
     of the benchmark's evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a
-    key column to the column of scores that holds the same. ``confounders`` are what its metric mistakes for bias and no
-    simulation study has among its nuisances. ``own_null``: the run itself measures what else moves the metric, by
+    key column to the column of scores that holds the same. ``confounders`` are what else is known to move its
+    metric. ``own_null``: the run itself measures what else moves the metric, by
     placebos, so that a verdict needs no validity card.
 
     The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."

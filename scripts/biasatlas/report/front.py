@@ -221,8 +221,10 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
 
 
 def _object(means: str) -> str:
-    """What a headline's sentence says after the size: "about the stereotyped gender", "up or down by question"."""
-    return means.partition("{}")[2].partition(" as ")[0].strip(" ,.")
+    """What a headline's sentence says after the size, without what it is compared with: "about the stereotyped group,
+    all groups together", "up or down by question"."""
+    who, _, compared = means.partition("{}")[2].partition(" as ")
+    return (who + "".join(compared.partition(", ")[1:])).strip(" ,.")
 
 
 def _where(question: Question, model: str) -> str:
