@@ -49,7 +49,7 @@ Step = tuple[str, str]
 
 
 def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
-    """The files that a score file is made from, first to last, and itself: what is there is current only if all are."""
+    """The files that scores are made from, first to last, and theirs: what is there is current only if all are."""
     names = score._asdict()
 
     def step(path: str, rule: str, *wildcards: str, **others: str) -> Step:
@@ -74,7 +74,7 @@ def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
     if judge and task.judged:
         yield from _ready(config, paths, judge, benchmark)
         yield step(paths.judgements, "judge_responses", *answered, "task")
-    yield step(paths.scores, "score_responses", *answered, "task")
+    yield step(paths.task_scores, "score_responses", *answered, "task")
 
 
 def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator[Step]:
@@ -132,8 +132,7 @@ def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exis
     for benchmark, protocol in selection.runs(config) + selection.framed_runs(config):
         for model in selection.models(config, benchmark, protocol):
             for task in selection.tasks(config, benchmark, model, protocol):
-                category = selection.categories(config, benchmark, task)[0]
-                made = steps(config, paths, Scored(model, benchmark, protocol, task, category))
+                made = steps(config, paths, Scored(model, benchmark, protocol, task))
                 if lost := next((log for path, log in made if not exists(path)), ""):
                     missing.setdefault((f"model {model}", lost), []).append(f"{benchmark} ({protocol}) {task}")
     sentences = [

@@ -17,13 +17,12 @@ from biasatlas.workflow.config import Config
 
 
 class Scored(NamedTuple):
-    """One score file: whose answers to what."""
+    """The scores of a model's answers to one task under a protocol."""
 
     model: str
     benchmark: str
     protocol: str
     task: str
-    category: str
 
 
 def runs(config: Config) -> list[tuple[str, str]]:
@@ -230,14 +229,13 @@ def figures(config: Config, benchmark: str, protocol: str) -> list[str]:
 
 
 def scores(config: Config, benchmark: str, protocol: str, table: str, chosen: list[str]) -> list[Scored]:
-    """The score files that a table reads: those of the ``chosen`` models that have them."""
+    """The scores that a table reads: those of the ``chosen`` models that have them."""
     wanted = config.spec(benchmark).tables[table].tasks
     return [
-        Scored(model, benchmark, protocol, task, category)
+        Scored(model, benchmark, protocol, task)
         for model in chosen
         for task in tasks(config, benchmark, model)
         if task in wanted
-        for category in categories(config, benchmark, task)
     ]
 
 

@@ -1,6 +1,6 @@
 """The results of a run, and those that can still be made after a job failed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,26 +12,12 @@ from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.selection import Scored
 
 
-class Answers(NamedTuple):
-    """The answers of a model to one task under a protocol."""
-
-    model: str
-    benchmark: str
-    protocol: str
-    task: str
-
-
 class Crossing(NamedTuple):
     """A "table" or "figure" across benchmarks."""
 
     kind: str
     protocol: str
     comparison: str
-
-
-def files_behind(template: str, keys: Iterable[NamedTuple]) -> list[str]:
-    """The path of each key by a template, each once."""
-    return list(dict.fromkeys(template.format(**key._asdict()) for key in keys))
 
 
 class Targets:
@@ -47,7 +33,7 @@ class Targets:
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
-        """Whether to use a score file: where a run goes on after a failure, only if all behind it exists."""
+        """Whether to use scores: where a run goes on after a failure, only if all behind them exists."""
         steps = failures.steps(self.config, self.paths, score) if self.partial else ()
         return all(self.exists(path) for path, _ in steps)
 
@@ -58,12 +44,11 @@ class Targets:
     def framed_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores of a benchmark under a protocol's framings; none where it has none."""
         wanted = [
-            Scored(model, benchmark, framed, task, category)
+            Scored(model, benchmark, framed, task)
             for name, framed in self.framed
             if (name, framed) == (benchmark, protocol + FRAMED)
             for model in selection.models(self.config, benchmark, framed)
             for task in selection.tasks(self.config, benchmark, model, framed)
-            for category in selection.categories(self.config, benchmark, task)
         ]
         return [score for score in wanted if self.is_complete(score)]
 
@@ -73,19 +58,15 @@ class Targets:
         return [score for score in wanted if self.is_complete(score)]
 
     @cached_property
-    def evidence(self) -> dict[Answers, list[Scored]]:
-        """The scores of all answers that have any, category by category."""
-        scores = {
-            Answers(model, benchmark, protocol, task): [
-                Scored(model, benchmark, protocol, task, category)
-                for category in selection.categories(self.config, benchmark, task)
-            ]
+    def evidence(self) -> list[Scored]:
+        """All scores."""
+        scores = (
+            Scored(model, benchmark, protocol, task)
             for benchmark, protocol in self.runs
             for model in selection.models(self.config, benchmark, protocol)
             for task in selection.tasks(self.config, benchmark, model)
-        }
-        complete = {key: [score for score in part if self.is_complete(score)] for key, part in scores.items()}
-        return {key: part for key, part in complete.items() if part}
+        )
+        return [score for score in scores if self.is_complete(score)]
 
     @cached_property
     def tables(self) -> list[tuple[str, str, str]]:
