@@ -1,7 +1,6 @@
 """Put DBB's concepts beside the questions of BBQ that they were made from (rule compare_dbb_bbq)."""
 
-from biasatlas.benchmarks.comparison import METRICS
-from biasatlas.benchmarks.dbb.with_bbq import compare_dbb_bbq, match_distribution, match_examples
+from biasatlas.benchmarks.comparison import METRICS, compare_dbb_bbq, match_distribution, match_examples
 from biasatlas.files import read_parquet, read_task_scores, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job

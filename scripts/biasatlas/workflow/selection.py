@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from biasatlas.benchmarks.contract import OUTCOMES, Need, Table
-from biasatlas.benchmarks.dbb.construct import DATASET
+from biasatlas.benchmarks.dbb import CONSTRUCTED_FILES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.templates import FILE, as_copied
 from biasatlas.models.entry import Entry
@@ -199,7 +199,7 @@ def user_file_names(config: Config, benchmark: str) -> list[str]:
     made = config.construction and os.path.normpath(folder) == os.path.normpath(
         f"{config.results}/construction/dataset"
     )
-    return list(DATASET) if made else names_in(folder)
+    return list(CONSTRUCTED_FILES) if made else names_in(folder)
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
