@@ -27,8 +27,7 @@ from biasatlas.report.front import Question, can_speak, front, spaced
 from biasatlas.report.packing import pack, pack_json, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
-from biasatlas.report.printed import beside_print
-from biasatlas.report.replication import read_papers
+from biasatlas.report.replication import beside_print, read_papers
 from biasatlas.report.run import Run, Study, TaskRun, folder_of
 from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party

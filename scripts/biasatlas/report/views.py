@@ -12,9 +12,8 @@ from biasatlas.files import read_csv, read_metadata
 from biasatlas.report.cells import badge, items_link, shown_cell, shown_column, shown_style
 from biasatlas.report.pages import counted, what_model_is
 from biasatlas.report.run import Run, Study
-from biasatlas.report.tested import Judging
 from biasatlas.report.text import number
-from biasatlas.report.verdicts import Cell, Column, all_cells, column, measured
+from biasatlas.report.verdicts import Cell, Column, Judging, all_cells, column, measured
 from biasatlas.stats.verdict import STATES
 
 #: Facts of how a model answered, as its responses tell them, that its page shows.

@@ -17,7 +17,7 @@ from biasatlas.benchmarks.comparison_spec import MATCHES
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.models.kinds import KINDS
 from biasatlas.progress import ENDED
-from biasatlas.workflow import cross_benchmark, selection
+from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.selection import Scored
@@ -109,17 +109,17 @@ def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
         for figure in selection.figures(config, benchmark, protocol):
             log = paths.log("draw_figure", "benchmark", "protocol", "figure").format(**names, figure=figure)
             yield f"figure {figure} of {benchmark} ({protocol})", (paths.figure.format(**names, figure=figure), log)
-    for protocol, name in cross_benchmark.comparisons(config):
+    for protocol, name in selection.comparisons(config):
         log = paths.log("compare_benchmarks", "protocol", "comparison").format(protocol=protocol, comparison=name)
         yield f"comparison {name} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    compared = [(protocol, "compare_dbb_bbq", "dbb_bbq") for protocol in cross_benchmark.matches(config)]
+    compared = [(protocol, "compare_dbb_bbq", "dbb_bbq") for protocol in selection.matches(config)]
     for protocol in dict.fromkeys(protocol for _, protocol in selection.runs(config)):
-        if cross_benchmark.with_evidence(config, protocol):
+        if selection.with_evidence(config, protocol):
             compared.append((protocol, "compare_models", "findings"))
     for protocol, rule, name in compared:
         log = paths.log(rule, "protocol").format(protocol=protocol)
         yield f"{rule} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    for protocol in cross_benchmark.matches(config):
+    for protocol in selection.matches(config):
         for name in (name for kind, name in MATCHES if kind == "figure"):
             names = {"protocol": protocol, "comparison": name}
             log = paths.log("draw_comparison", "protocol", "comparison").format(**names)

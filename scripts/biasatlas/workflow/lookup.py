@@ -9,7 +9,7 @@ from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.report.replication import computing, part_name
 from biasatlas.stages import fields_affecting
-from biasatlas.workflow import cross_benchmark, selection, simulation
+from biasatlas.workflow import selection, simulation
 from biasatlas.workflow.filetree import File, files
 from biasatlas.workflow.selection import Scored
 from biasatlas.workflow.steps import Steps
@@ -143,7 +143,7 @@ class Lookup(Steps):
         protocol = wildcards.protocol
         return sum(
             len(selection.models(self.config, name, protocol))
-            for name in cross_benchmark.with_evidence(self.config, protocol)
+            for name in selection.with_evidence(self.config, protocol)
         )
 
     def families_in_rounds(self, wildcards: Any) -> int:
@@ -269,11 +269,11 @@ class Lookup(Steps):
 
     def measured_as_published(self, wildcards: Any) -> list[str]:
         """Param: the benchmarks that are measured as DBB's paper does."""
-        return cross_benchmark.measured_as_published(self.config, wildcards.protocol)
+        return selection.measured_as_published(self.config, wildcards.protocol)
 
     def matched_models(self, wildcards: Any) -> list[str]:
         """Models that both DBB and BBQ measure."""
-        return cross_benchmark.matched_models(self.config, wildcards.protocol)
+        return selection.matched_models(self.config, wildcards.protocol)
 
     def matched_scores(self, wildcards: Any) -> dict[str, list[str]]:
         """Inputs: the scores of the models that both DBB and BBQ measure."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from biasatlas.benchmarks.comparison_spec import MATCHES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
-from biasatlas.workflow import cross_benchmark, failures, selection
+from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.selection import Scored
@@ -105,9 +105,7 @@ class Targets:
     @cached_property
     def comparisons(self) -> list[Crossing]:
         """All across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, models beside each other."""
-        keys = [
-            Crossing("table", *key) for key in cross_benchmark.comparisons(self.config) if self.compared_tables(*key)
-        ]
+        keys = [Crossing("table", *key) for key in selection.comparisons(self.config) if self.compared_tables(*key)]
         keys += [Crossing(kind, p, name) for p in self._matched_protocols() for kind, name in MATCHES]
         keys += [Crossing("table", protocol, "findings") for protocol in self.protocols_with_evidence]
         keys += [Crossing(kind, p, "pairs") for p in self._shared_protocols(2) for kind in ("table", "figure")]
@@ -118,15 +116,15 @@ class Targets:
 
     def compared_tables(self, protocol: str, comparison: str) -> list[tuple[str, str]]:
         """(benchmark, table) that stand side by side."""
-        wanted = cross_benchmark.compared_tables(self.config, protocol, comparison)
+        wanted = selection.compared_tables(self.config, protocol, comparison)
         return [(benchmark, table) for benchmark, table in wanted if (benchmark, protocol, table) in self.tables]
 
     def _matched_protocols(self) -> list[str]:
         return [
             protocol
-            for protocol in cross_benchmark.matches(self.config)
+            for protocol in selection.matches(self.config)
             if all(
-                self.scores(name, protocol, "bias", cross_benchmark.matched_models(self.config, protocol))
+                self.scores(name, protocol, "bias", selection.matched_models(self.config, protocol))
                 for name in ("dbb", "bbq")
             )
         ]
@@ -138,9 +136,7 @@ class Targets:
 
     def with_evidence(self, protocol: str) -> list[str]:
         """Names of the benchmarks whose scores are evidence under a protocol."""
-        return [
-            name for name in cross_benchmark.with_evidence(self.config, protocol) if self.all_scores(name, protocol)
-        ]
+        return [name for name in selection.with_evidence(self.config, protocol) if self.all_scores(name, protocol)]
 
     def all_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores that any table of a benchmark reads, table by table, each once."""
@@ -175,7 +171,7 @@ class Targets:
 
     def planned_effects(self) -> list[tuple[str, str]]:
         """(benchmark, protocol) whose findable effects are planned: those whose scores are evidence."""
-        return [(name, p) for name, p in self.runs if name in cross_benchmark.with_evidence(self.config, p)]
+        return [(name, p) for name, p in self.runs if name in selection.with_evidence(self.config, p)]
 
     def all_summaries(self) -> list[str]:
         """Paths of a summary of each model that there is any evidence about, in each form."""
