@@ -1,5 +1,5 @@
 # Across benchmarks and models: benchmarks side by side, models on the same items, and findings among all tests.
-#   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}.parquet
+#   REQUIRED INPUTS: tables, and task_scores/{model}/{benchmark}/{protocol}/{task}.parquet
 #   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.*, contributions/{protocol}.parquet, summary/{model}.*
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES

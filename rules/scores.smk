@@ -1,7 +1,7 @@
 # Scores: one item's score, its ingredients and its status. Reads files only: a better metric asks no model again.
 #   REQUIRED INPUTS: items, requests and responses
-#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv, all of a task in {task}.parquet;
-#            multiverse/{model}/{benchmark}/{protocol}.csv
+#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv;
+#            task_scores/{model}/{benchmark}/{protocol}/{task}.parquet; multiverse/{model}/{benchmark}/{protocol}.csv
 
 # A rule each, since outputs must be known before wildcards are: tasks that have the same categories.
 for name, benchmark, score_categories, score_tasks in selection.tasks_by_categories(CONFIG):
@@ -18,8 +18,8 @@ for name, benchmark, score_categories, score_tasks in selection.tasks_by_categor
             judgements=find.judgements,
             resources=find.files_for(find.resources("scores")),
         output:
-            scores=expand(PATHS.scores, category=score_categories, allow_missing=True),
             task_scores=PATHS.task_scores,
+            scores=expand(PATHS.scores, category=score_categories, allow_missing=True),
             provenance=PATHS.scored_from,
         log:
             PATHS.log("score_responses", "model", "benchmark", "protocol", "task"),

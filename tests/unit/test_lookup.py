@@ -53,7 +53,7 @@ def test_a_table_reads_the_scores_of_every_model_that_its_protocol_measures():
     inputs = find.table(TABLE)
     models = {path.split("/")[2] for path in inputs["scores"]}
     assert models == {"planted", "judge"}  # endpoints score no pairs; what is released stands under one protocol
-    assert "results/scores/planted/crows_pairs/recommended/pair.parquet" in inputs["scores"]
+    assert "results/task_scores/planted/crows_pairs/recommended/pair.parquet" in inputs["scores"]
     assert all(path.startswith("ancient source .snakemake/bias-atlas/") for path in inputs["resources"])
     assert inputs["own"] == inputs["checksums"] == []
 

@@ -8,14 +8,16 @@ computes them, and the reasons in words. What a cell came to is computed; a reas
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from biasatlas.errors import UserError
-from biasatlas.report.run import Run
 from biasatlas.resources import Resources
+
+if TYPE_CHECKING:  # planning reads what is here, and needs no page
+    from biasatlas.report.run import Run
 
 REPRODUCED, DIFFERS = "reproduced to the digit", "differs"
 NEEDS_DOWNLOAD, NEEDS_MODEL = "needs a download", "needs this model"
@@ -342,7 +344,7 @@ def _line(table: str, shows: Mapping[str, Printed], counts: pd.Series) -> str:
     return f"| {table} | {shows[table].shows} | {numbers} |\n"
 
 
-def beside_print(runs: Sequence[Run], tables: Mapping[str, Mapping[str, pd.DataFrame]]) -> pd.DataFrame:
+def beside_print(runs: "Sequence[Run]", tables: Mapping[str, Mapping[str, pd.DataFrame]]) -> pd.DataFrame:
     """A row for each number of ``runs`` beside which one was printed; ``tables`` by the run's key and their name."""
     parts = []
     for run in runs:

@@ -74,11 +74,12 @@ class Paths:
             f"{results}/judge/{what}/{answered}/{{task}}.parquet" for what in ("requests", "responses")
         )
         self.orders = f"{results}/judge/orders/{{benchmark}}/{{task}}.parquet"
-        scored = f"{results}/scores/{answered}/{{task}}"
-        self.scores, self.scored_from = f"{scored}/{{category}}.csv", f"{scored}/provenance.json"
+        self.scores, self.scored_from = (
+            f"{results}/scores/{answered}/{{task}}/{name}" for name in ("{category}.csv", "provenance.json")
+        )
         #: All categories of a task in one file, and its provenance in there too: what later steps read. A file each
-        #: would be nine times as many, and Snakemake looks every one up in every plan.
-        self.task_scores = f"{scored}.parquet"
+        #: would be nine times as many, and Snakemake looks every one up in every plan, fastest in a folder of its own.
+        self.task_scores = f"{results}/task_scores/{answered}/{{task}}.parquet"
 
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"

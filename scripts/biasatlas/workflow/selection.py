@@ -30,6 +30,7 @@ class Scored(NamedTuple):
     task: str
 
 
+@cache
 def runs(config: Config) -> list[tuple[str, str]]:
     """Every configured (benchmark, protocol) whose prompt templates are all given."""
     return [
