@@ -60,17 +60,25 @@ METRICS = {
 
 #: (benchmark as printed, reading) -> the (benchmark, table) that it comes from, and the rows of it that are used.
 #: The paper reports refusals on every benchmark, so it prompted all of them; likelihoods are another way to ask.
-_ROWS = {("DBB", "prompted"): (("dbb", "bias"), {"category": "All"})} | {
-    (f"BBQ-{condition}", "prompted"): (
-        ("bbq", "bias"),
-        {"category": "overall", "label_type": "all", "condition": condition},
-    )
-    for condition in ("ambig", "disambig")
-}
-for _asked, _name, _suffix in (("prompted", "prompted", "_choice"), ("likelihood", "scores", "")):
-    _ROWS["CrowS-Pairs", _asked] = (("crows_pairs", _name), {"category": "overall", "direction": "all"})
-    for _task in ("intrasentence", "intersentence"):
-        _ROWS[f"StereoSet {_task}", _asked] = (("stereoset", _name), {"task": _task + _suffix, "category": "overall"})
+_ROWS = (
+    {("DBB", "prompted"): (("dbb", "bias"), {"category": "All"})}
+    | {
+        (f"BBQ-{condition}", "prompted"): (
+            ("bbq", "bias"),
+            {"category": "overall", "label_type": "all", "condition": condition},
+        )
+        for condition in ("ambig", "disambig")
+    }
+    | {
+        (name, asked): ((benchmark, table), {"category": "overall"} | rows)
+        for asked, table, suffix in (("prompted", "prompted", "_choice"), ("likelihood", "scores", ""))
+        for name, benchmark, rows in (
+            ("CrowS-Pairs", "crows_pairs", {"direction": "all"}),
+            ("StereoSet intrasentence", "stereoset", {"task": f"intrasentence{suffix}"}),
+            ("StereoSet intersentence", "stereoset", {"task": f"intersentence{suffix}"}),
+        )
+    }
+)
 
 #: Table 1's; BBQ's bias score is published as a share.
 _MEASURES: Measures = (
