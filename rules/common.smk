@@ -19,7 +19,7 @@ from snakemake.logging import logger
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError
 from biasatlas.workflow import failures, selection
-from biasatlas.workflow.beginning import begin
+from biasatlas.workflow.run import begin
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.construction_lookup import ConstructionLookup

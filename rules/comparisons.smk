@@ -1,5 +1,5 @@
 # Across benchmarks and models: benchmarks side by side, models on the same items, and findings among all tests.
-#   REQUIRED INPUTS: tables, and scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv
+#   REQUIRED INPUTS: tables, and task_scores/{model}/{benchmark}/{protocol}/{task}.parquet
 #   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.*, contributions/{protocol}.parquet, summary/{model}.*
 
 from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
@@ -61,7 +61,6 @@ rule compare_models:
     """Compare every two models on the same items, and list the findings once all tests are corrected for."""
     input:
         runs=find.files_for(find.evidence),
-        provenance=find.evidence_provenance,
         cards=files(CARDS),
     output:
         **({"framings": PATHS.compared("framings")} if targets.framed else {}),

@@ -3,7 +3,7 @@
 #   OUTPUTS: construction/{step}.csv, each row with its verdict, verdicts.csv, dataset/, evaluation_sheet.csv and, once
 #            filled in, evaluation.csv; variations.csv, of DBB's own questions
 
-from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
+from biasatlas.benchmarks.dbb import CONSTRUCTED_FILES, CONSTRUCTION_STEPS
 
 CONSTRUCTED_FROM = construct.raw()
 PROMPTS = construct.prompts()
@@ -53,7 +53,7 @@ rule estimate_construction:
             resources=PROMPTS,
             shipped=construct.prompt_digest(),
             templates=construct.setting("templates"),
-            steps=STEPS,
+            steps=CONSTRUCTION_STEPS,
             prices=construct.prices(),
         ),
     script:
@@ -74,7 +74,7 @@ rule construct_step:
     benchmark:
         PATHS.run_time("construct_step", "step")
     wildcard_constraints:
-        step=any_of(STEPS),
+        step=any_of(CONSTRUCTION_STEPS),
     conda:
         jobs.environment("writer")
     threads: jobs.threads("writer")
@@ -97,10 +97,10 @@ rule construct_step:
 rule collect_construction:
     """Write what was made as a dataset in DBB's format, a sheet of 100 to judge by hand, and counts of each step."""
     input:
-        steps=expand(PATHS.constructed, step=STEPS),
+        steps=expand(PATHS.constructed, step=CONSTRUCTION_STEPS),
     output:
         verdicts=f"{PATHS.construction}/verdicts.csv",
-        dataset=[f"{PATHS.construction}/dataset/{name}" for name in DATASET],
+        dataset=[f"{PATHS.construction}/dataset/{name}" for name in CONSTRUCTED_FILES],
         sheet=f"{PATHS.construction}/evaluation_sheet.csv",
     log:
         PATHS.log("collect_construction"),
@@ -168,7 +168,7 @@ use rule estimate_construction as estimate_variations with:
             resources=PROMPTS,
             shipped=construct.prompt_digest(),
             templates=construct.setting("templates"),
-            steps=STEPS[-1:],
+            steps=CONSTRUCTION_STEPS[-1:],
             prices=construct.prices(),
         ),
 

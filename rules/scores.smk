@@ -1,12 +1,13 @@
 # Scores: one item's score, its ingredients and its status. Reads files only: a better metric asks no model again.
 #   REQUIRED INPUTS: items, requests and responses
-#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; multiverse/{model}/{benchmark}/{protocol}.csv
+#   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv;
+#            task_scores/{model}/{benchmark}/{protocol}/{task}.parquet; multiverse/{model}/{benchmark}/{protocol}.csv
 
 # A rule each, since outputs must be known before wildcards are: tasks that have the same categories.
 for name, benchmark, score_categories, score_tasks in selection.tasks_by_categories(CONFIG):
 
     rule:
-        """Score a model's responses to one task, a file per category."""
+        """Score a model's responses to one task: a file per category, and one of all, which later steps read."""
         name:
             f"score_{name}"
         input:
@@ -17,6 +18,7 @@ for name, benchmark, score_categories, score_tasks in selection.tasks_by_categor
             judgements=find.judgements,
             resources=find.files_for(find.resources("scores")),
         output:
+            task_scores=PATHS.task_scores,
             scores=expand(PATHS.scores, category=score_categories, allow_missing=True),
             provenance=PATHS.scored_from,
         log:

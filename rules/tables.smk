@@ -1,5 +1,5 @@
 # Tables and figures of each benchmark, the check of the papers' tables, and the report.
-#   REQUIRED INPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv; for the report all behind
+#   REQUIRED INPUTS: task_scores/{model}/{benchmark}/{protocol}/{task}.parquet; for the report all behind
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg,
 #            replication/{benchmark}/{table}.csv, replication/report.* and claims.*, report/index.html, report/pages/
 

@@ -1,6 +1,6 @@
 """Write the variations of DBB's questions as a file that its items are read with (rule collect_variations)."""
 
-from biasatlas.benchmarks.dbb.construct import dataset
+from biasatlas.benchmarks.dbb import dataset
 from biasatlas.files import read_csv, write_csv
 from biasatlas.workflow.job import job
 

@@ -8,14 +8,14 @@ from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, are_asked_alike, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
 from biasatlas.benchmarks.shared.stops import Stop
-from biasatlas.files import read_scores, write_parquet, write_table
+from biasatlas.files import read_task_scores, write_parquet, write_table
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:
     runs = [
         BenchmarkEvidence.of(
-            read_scores(run["scores"]),
+            read_task_scores(run["scores"]),
             run["name"],
             run["benchmark"],
             registry.load_options(run["benchmark"], this.protocol),
@@ -25,7 +25,7 @@ with job(snakemake) as this:
     ]
     cards = read_cards(this.given("cards"))
     framed = [
-        FramedEvidence.of(run, read_scores(given["framed"]))
+        FramedEvidence.of(run, read_task_scores(given["framed"]))
         for run, given in zip(runs, this.given("runs"), strict=True)
         if given["framed"]
     ]
@@ -40,9 +40,10 @@ with job(snakemake) as this:
         snakemake.output.reliability,
         METRICS,
     )
+    files = [path for run in this.given("runs") for path in run["scores"] + run["framed"]]
     origin = provenance.software() | {
         "code": this.step["code"],
         "options": this.step["options"],
-        "scores": {path: provenance.sha256(path) for path in snakemake.input.provenance},
+        "scores": {path: provenance.sha256(path) for path in files},
     }
     provenance.write(origin, snakemake.output.provenance)

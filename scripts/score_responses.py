@@ -5,7 +5,7 @@ import pandas as pd
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.framings import by_framing
 from biasatlas.benchmarks.shared.stops import Stop
-from biasatlas.files import read_asked, read_parquet, read_responses, write_scores
+from biasatlas.files import read_asked, read_parquet, read_responses, write_scores, write_task_scores
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
 
@@ -46,3 +46,4 @@ with job(snakemake) as this:
         code=this.step["code"],
     )
     provenance.write(origin, snakemake.output.provenance)
+    write_task_scores(snakemake.output.scores, snakemake.output.task_scores, origin)

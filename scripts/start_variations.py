@@ -1,7 +1,7 @@
 """Gather DBB's questions as rows that variations are written for (rule start_variations)."""
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.construct import dataset
+from biasatlas.benchmarks.dbb import dataset
 from biasatlas.files import write_csv
 from biasatlas.sources import raw_files
 from biasatlas.workflow.job import job

@@ -1,6 +1,6 @@
 """Sum up the sheet in which the constructed questions were judged by hand (rule summarise_evaluation)."""
 
-from biasatlas.benchmarks.dbb.construct import dataset
+from biasatlas.benchmarks.dbb import dataset
 from biasatlas.files import write_csv
 from biasatlas.workflow.job import job
 

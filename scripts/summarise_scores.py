@@ -7,7 +7,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
 from biasatlas.errors import UserError
-from biasatlas.files import read_scores, write_table
+from biasatlas.files import read_task_scores, write_table
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.workflow import provenance
 from biasatlas.workflow.job import job
@@ -26,7 +26,7 @@ with job(snakemake) as this:
     if spec.tables[name].tasks and not given.scores:  # where jobs failed, see biasatlas.workflow.failures
         raise UserError(f"table {name} of {this.name} ({this.protocol}): no model has scores for it; mend what failed")
     bounded = partial(with_missing_answer_bounds, make)
-    table = make(given.own) if given.own else in_rounds(bounded, read_scores(given.scores), stops, of_all)
+    table = make(given.own) if given.own else in_rounds(bounded, read_task_scores(given.scores), stops, of_all)
     # What was printed is about the published data, and of models about the authors' protocols.
     if given.scores and (
         this.step["data"] not in PUBLISHED_DATA or ("model" in table and this.protocol not in spec.published_under)
@@ -49,7 +49,7 @@ with job(snakemake) as this:
         )
     write_table(table, snakemake.output.table, spec.metrics)
     origin = provenance.of_table(
-        given.provenance,
+        given.scores,
         given.resources,
         table=name,
         options=this.step["options"],

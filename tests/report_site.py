@@ -21,19 +21,17 @@ def study_of(config: Config, results: Path) -> Study:
 
     def answered(name: str, protocol: str, task: str, model: str) -> ModelRun | None:
         key = {"model": model, "benchmark": name, "protocol": protocol}
-        files = [paths.scores.format(**key, task=task, category=c) for c in selection.categories(config, name, task)]
-        files = [path for path in files if Path(path).exists()]
+        scores = paths.task_scores.format(**key, task=task)
         judged = (paths.judge_requests.format(**key, task=task), paths.judgements.format(**key, task=task))
         return (
             ModelRun(
                 model,
-                files,
-                paths.scored_from.format(**key, task=task),
+                scores,
                 paths.responses.format(**key),
                 judged if Path(judged[1]).exists() else None,
                 path if Path(path := paths.tokens.format(**key)).exists() else "",
             )
-            if files
+            if Path(scores).exists()
             else None
         )
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as dataset
 import pyarrow.parquet as pq
+from pandas.api.types import infer_dtype
 
 from biasatlas.columns import ITEM_KEYS, REQUEST_COLUMNS, RESPONSE_COLUMNS, SCORE_KEYS, STATUSES, TABLE_COLUMNS, Columns
 from biasatlas.errors import UserError
@@ -170,8 +171,23 @@ def write_scores(
 
 def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
     """Score files end to end."""
-    parts = [read_csv(path, item_id="str", **dict.fromkeys(SCORE_KEYS, "str")) for path in paths]
-    # A file without rows has columns of no type, which would take the numbers of the others for objects.
+    return _end_to_end([read_csv(path, item_id="str", **dict.fromkeys(SCORE_KEYS, "str")) for path in paths])
+
+
+def write_task_scores(scores: Iterable[str | os.PathLike], path: str | os.PathLike, provenance: Mapping) -> None:
+    """Write a task's score files as one, and what they were made from."""
+    frame = read_scores(scores)
+    mixed = [name for name in frame if infer_dtype(frame[name]).startswith("mixed")]  # numbers here, texts there
+    write_parquet(frame.astype(dict.fromkeys(mixed, "str")), path, metadata=provenance)
+
+
+def read_task_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
+    """The scores of several tasks end to end."""
+    return _end_to_end(list(map(read_parquet, paths)))
+
+
+def _end_to_end(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    # One without rows has columns of no type, which would take the numbers of the others for objects.
     parts = [part for part in parts if len(part)] or parts[:1]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 

@@ -13,8 +13,8 @@ import standins
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.construct import dataset
-from biasatlas.benchmarks.dbb.construct.dataset import SOURCE_COLUMNS, read_rows
+from biasatlas.benchmarks.dbb import dataset
+from biasatlas.benchmarks.dbb.dataset import SOURCE_COLUMNS, read_rows
 from biasatlas.benchmarks.stereoset.spec import SENTENCES
 from biasatlas.benchmarks.twbias.spec import PROMPT_TYPES
 from biasatlas.resources import Resources

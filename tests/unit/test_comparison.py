@@ -3,9 +3,16 @@
 import pandas as pd
 import pytest
 
-from biasatlas.benchmarks.comparison import METRICS, compare_refusals, compare_scores, compare_sizes
+from biasatlas.benchmarks.comparison import (
+    METRICS,
+    compare_dbb_bbq,
+    compare_refusals,
+    compare_scores,
+    compare_sizes,
+    match_distribution,
+    match_examples,
+)
 from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
-from biasatlas.benchmarks.dbb.with_bbq import compare_dbb_bbq, match_distribution, match_examples
 from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate
 from biasatlas.benchmarks.shared.estimates import row as table_row

@@ -20,7 +20,7 @@ from biasatlas.benchmarks.contract import Multiverse
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
-from biasatlas.report.tested import Judging, declared_null
+from biasatlas.report.verdicts import Judging, declared_null
 from biasatlas.stages import mark
 from biasatlas.stats.verdict import STATES
 

@@ -8,7 +8,7 @@ import yaml
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
-from biasatlas.workflow import cross_benchmark, selection
+from biasatlas.workflow import selection
 from biasatlas.workflow.config import load_config, reference
 from biasatlas.workflow.preflight import check_preflight
 
@@ -290,16 +290,16 @@ def test_what_papers_yaml_has_of_mt_bench_in_comments_is_a_section(tmp_path, mon
 def test_print_stands_beside_its_own_population_alone():
     """DBB's Table 1: BBQ's eight categories, the protocol `paper`, the published data."""
     papers = yaml.safe_load((ROOT / "config" / "papers.yaml").read_text())
-    assert cross_benchmark.measured_as_published(load_config(papers), "paper") == [
+    assert selection.measured_as_published(load_config(papers), "paper") == [
         "dbb",
         "bbq",
         "crows_pairs",
         "stereoset",
     ]
-    assert cross_benchmark.measured_as_published(load_config(papers), "recommended") == []
+    assert selection.measured_as_published(load_config(papers), "recommended") == []
     del papers["benchmarks"]["bbq"]["categories"]
     papers["benchmarks"]["dbb"]["data"] = "sample"
-    assert cross_benchmark.measured_as_published(load_config(papers), "paper") == ["crows_pairs", "stereoset"]
+    assert selection.measured_as_published(load_config(papers), "paper") == ["crows_pairs", "stereoset"]
 
 
 def test_protocol_message(protocols):

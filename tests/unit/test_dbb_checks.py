@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from biasatlas.benchmarks.dbb.construct.steps import Rejected, names_concept, parse_replies
+from biasatlas.benchmarks.dbb.construct import Rejected, names_concept, parse_replies
 
 #: Good replies: concept 1, concept 2, context, option 1, option 2. None breaks a rule.
 GOOD = [

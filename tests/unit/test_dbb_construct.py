@@ -10,8 +10,8 @@ from dbb_cases import SAMPLE, read_items
 from mirrored import mirrored
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.dbb.construct import STEPS, dataset, steps
-from biasatlas.benchmarks.dbb.construct.dataset import SOURCE_COLUMNS, read_prompts, read_rows, sample
+from biasatlas.benchmarks.dbb import CONSTRUCTION_STEPS, construct, dataset
+from biasatlas.benchmarks.dbb.dataset import SOURCE_COLUMNS, read_prompts, read_rows, sample
 from biasatlas.errors import UserError
 from biasatlas.files import write_csv
 from biasatlas.resources import Resources, names
@@ -41,7 +41,7 @@ def one_of_each() -> pd.DataFrame:
         {"row_id": "bbq/Age/0", "form": "question", "context_source": "Two people met.", "question": "Who forgot?"},
         {"row_id": "sofa/1", "form": "stereotype", "stereotype": "are slow", "target": "old folks"},
     ]
-    return steps.start(pd.DataFrame([dict.fromkeys(SOURCE_COLUMNS, "") | row for row in rows]))
+    return construct.start(pd.DataFrame([dict.fromkeys(SOURCE_COLUMNS, "") | row for row in rows]))
 
 
 def answered(requests: pd.DataFrame, reply: str | dict[str, str], status: str = "ok") -> pd.DataFrame:
@@ -52,15 +52,15 @@ def answered(requests: pd.DataFrame, reply: str | dict[str, str], status: str = 
     )
 
 
-def run(replies: dict[str, str], last: str = STEPS[-1]) -> dict[str, pd.DataFrame]:
+def run(replies: dict[str, str], last: str = CONSTRUCTION_STEPS[-1]) -> dict[str, pd.DataFrame]:
     """The rows after each step up to ``last``, the writer replying ``GOOD`` where ``replies`` has nothing else."""
     rows, tables = one_of_each(), {}
-    for step in STEPS[: STEPS.index(last) + 1]:
-        requests = steps.build(step, rows, PROMPTS)
+    for step in CONSTRUCTION_STEPS[: CONSTRUCTION_STEPS.index(last) + 1]:
+        requests = construct.build(step, rows, PROMPTS)
         concepts = {f"{row_id}/{step}": pair for row_id, pair in CONCEPTS.items()}
         good = concepts if step in ("raw_concepts", "post_hoc_check") else GOOD[step]
         responses = answered(requests, replies.get(step, good))
-        rows = tables[step] = steps.parse(step, rows, responses)
+        rows = tables[step] = construct.parse(step, rows, responses)
     return tables
 
 
@@ -85,13 +85,13 @@ def test_each_form_has_its_own_prompt_and_texts():
     asked = {
         (step, row["item_id"]): json.loads(row["messages"])[0]["content"]
         for step in ("bias_summary", "raw_concepts")
-        for row in steps.build(step, rows, PROMPTS).to_dict("records")
+        for row in construct.build(step, rows, PROMPTS).to_dict("records")
     }
     assert "Sentence 1: Women care.\nSentence 2: Men care." in asked["bias_summary", "crows_pairs/0"]
     assert "Context: Two people met.\nQuestion: Who forgot?" in asked["bias_summary", "bbq/Age/0"]
     assert "Targets: old folks" in asked["raw_concepts", "sofa/1"]
     assert "A bias." in asked["raw_concepts", "sofa/1"]
-    assert list(steps.build("quality_filter", rows, PROMPTS)["item_id"]) == ["crows_pairs/0"]
+    assert list(construct.build("quality_filter", rows, PROMPTS)["item_id"]) == ["crows_pairs/0"]
 
 
 def test_released_prompts_take_the_place_of_ours(released):
@@ -112,8 +112,8 @@ def test_the_papers_prompts_are_parts_of_the_released_ones(released):
         "C.1 lead.\nPlease look.\nCategory: [[bias_type]] [[target]] Stereotype: [[stereotype]]"
     )
     rows = one_of_each()
-    assert steps.build("quality_filter", rows, prompts).empty  # the paper describes none
-    assert set(steps.parse("quality_filter", rows, steps.NO_RESPONSES, prompts)["verdict"]) == {"skipped"}
+    assert construct.build("quality_filter", rows, prompts).empty  # the paper describes none
+    assert set(construct.parse("quality_filter", rows, construct.NO_RESPONSES, prompts)["verdict"]) == {"skipped"}
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def released(tmp_path):
 def test_placeholder_is_left_to_the_writer_and_row_texts_are_not_expanded():
     rows = run({}, "context_and_first_option")["context_and_first_option"]
     rows.loc[0, "concept_2"] = "[[context]]"
-    prompt = json.loads(steps.build("second_option", rows, PROMPTS)["messages"].iloc[0])[0]["content"]
+    prompt = json.loads(construct.build("second_option", rows, PROMPTS)["messages"].iloc[0])[0]["content"]
     assert "[[X]] stood in the hall." in prompt
     assert "[[context]]" in prompt
     assert not re.search(r"\[\[(?!X\]\]|context\]\])", prompt)
@@ -213,7 +213,7 @@ def test_checks_say_what_they_refined():
     assert set(tables["post_hoc_check"]["verdict"]) == {"refined"}
     assert set(tables["post_hoc_check"]["reason"]) == {"concept_1, concept_2"}
     assert set(tables["three_sentence_check"]["verdict"]) == {"kept"}
-    counts = steps.verdicts(tables).set_index(["step", "verdict"])["n"]
+    counts = construct.verdicts(tables).set_index(["step", "verdict"])["n"]
     assert counts["post_hoc_check", "refined"] == 3
     assert counts["quality_filter", "skipped"] == 2
     assert (counts.groupby("step").sum() == 3).all()
@@ -221,14 +221,14 @@ def test_checks_say_what_they_refined():
 
 def test_rejected_rows_stay_and_are_asked_no_more():
     rows = one_of_each()
-    requests = steps.build("bias_summary", rows, PROMPTS)
+    requests = construct.build("bias_summary", rows, PROMPTS)
     responses = answered(requests, GOOD["bias_summary"])
     responses.loc[1, ["status", "detail", "text"]] = ["refused", "content filter", None]
-    rows = steps.parse("bias_summary", rows, responses.drop(index=2))
+    rows = construct.parse("bias_summary", rows, responses.drop(index=2))
     assert rows["reason"].tolist() == ["", "refused: content filter", "no response"]
-    later = steps.build("raw_concepts", rows, PROMPTS)
+    later = construct.build("raw_concepts", rows, PROMPTS)
     assert later["item_id"].tolist() == ["crows_pairs/0"]
-    after = steps.parse("raw_concepts", rows, answered(later, "nurse;doctor"))
+    after = construct.parse("raw_concepts", rows, answered(later, "nurse;doctor"))
     assert after["step"].tolist() == ["raw_concepts", "bias_summary", "bias_summary"]
 
 
@@ -242,10 +242,10 @@ def test_templates_without_a_variations_file_get_one(tmp_path):
     files = {"Questions/sample_all_data_questions.csv": SAMPLE / "Questions/sample_all_data_questions.csv"}
     items = read_items(files)
     rows = dataset.template_rows(items)
-    requests = steps.build("nine_variations", rows, PROMPTS)
+    requests = construct.build("nine_variations", rows, PROMPTS)
     assert len(requests) == 2 * items["template_id"].nunique()
     replies = dict.fromkeys(requests["request_id"], GOOD["nine_variations"]) | {"dbb/t0003/nine_variations/1": "none"}
-    table = dataset.variations_table(steps.parse("nine_variations", rows, answered(requests, replies)))
+    table = dataset.variations_table(construct.parse("nine_variations", rows, answered(requests, replies)))
     path = tmp_path / "variations.csv"
     table.to_csv(path, index=False)
     again = read_items(files | {"Questions/own_more_contexts_questions.csv": path}).drop_duplicates("template_id")
@@ -260,7 +260,7 @@ def test_nothing_constructed_is_an_error_with_the_reason():
 
 
 def test_plan_bounds_what_is_asked():
-    plan = steps.worst_costs(one_of_each(), PROMPTS, 2.0, 10.0).set_index("step")
+    plan = construct.worst_costs(one_of_each(), PROMPTS, 2.0, 10.0).set_index("step")
     assert plan.loc["quality_filter", "requests"] == 3 * 1  # each asked three times at most
     assert plan.loc["nine_variations", "requests"] == 3 * 6
     assert plan.loc["all", "requests"] == plan["requests"].iloc[:-1].sum() == 3 * (1 + 6 * 3 + 6)
@@ -284,17 +284,17 @@ def test_a_reply_that_cannot_be_taken_is_asked_for_again():
             ]
         )
 
-    requests, asked = steps.build(step, rows, PROMPTS), []
+    requests, asked = construct.build(step, rows, PROMPTS), []
     while not asked or not requests.equals(asked[-1]):
         asked.append(requests)
-        requests = steps.build(step, rows, PROMPTS, replies(requests))
+        requests = construct.build(step, rows, PROMPTS, replies(requests))
     assert [list(table["repeats"]) for table in asked] == [[1, 1, 1], [1, 2, 2], [1, 2, 3]]
-    parsed = steps.parse(step, rows, replies(requests)).set_index("row_id")
+    parsed = construct.parse(step, rows, replies(requests)).set_index("row_id")
     assert list(parsed["verdict"]) == ["kept", "kept", "rejected"]
     assert parsed.loc["sofa/1", "reason"].endswith("(the last of 3 replies)")
-    first = steps.build("quality_filter", one_of_each(), PROMPTS)
+    first = construct.build("quality_filter", one_of_each(), PROMPTS)
     no = answered(first, "True. The topics differ.")
-    assert steps.build("quality_filter", one_of_each(), PROMPTS, no).equals(first)
+    assert construct.build("quality_filter", one_of_each(), PROMPTS, no).equals(first)
 
 
 def test_rows_with_the_same_concepts_are_one():

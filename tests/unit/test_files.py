@@ -103,6 +103,22 @@ def test_scores_say_whose_they_are(tmp_path):
     assert files.read_scores([path])[["model", "item_id"]].to_numpy().tolist() == [["1e3", "1"]]
 
 
+def test_a_tasks_scores_are_those_of_its_categories_and_know_what_they_are_from(tmp_path):
+    """Also where a column has numbers in one category and texts in another, and where a category has no row."""
+    keys = ["item_id", "label", "term", "score", "status"]
+    frame = pd.DataFrame({"item_id": ["1", "2"], "label": [1, 2], "term": [None, "=x"], "score": [0.1 + 0.2, None]})
+    parts = [frame, frame.assign(label=["a", None], term=None, score=1), frame[:0]]
+    paths = [tmp_path / f"{number}.csv" for number in range(3)]
+    for part, path in zip(parts, paths, strict=True):
+        files.write_scores(part.assign(status="ok"), path, keys, model="m", task="t", category=path.stem)
+    files.write_task_scores(paths, tmp_path / "t.parquet", {"task": "t"})
+    assert files.read_metadata(tmp_path / "t.parquet") == {"task": "t"}
+    scores, apart = files.read_task_scores([tmp_path / "t.parquet"]), files.read_scores(paths)
+    assert scores["label"].tolist()[:3] == ["1", "2", "a"] and scores["label"].isna()[3]
+    pd.testing.assert_frame_equal(scores.drop(columns="label"), apart.drop(columns="label"), check_dtype=False)
+    assert files.read_task_scores([]).empty
+
+
 LIKELIHOOD = {
     "request_id": "a",
     "repeat": 0,

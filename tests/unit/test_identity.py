@@ -204,9 +204,9 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     (f"{B}.twbias.figures", "gender_attributes", ASSERT, {"draw_figure twbias gender_attributes"}),
     # Across benchmarks, studies, training, construction, pages.
     (f"{B}.comparison", "compare_scores", ASSERT, {"compare_benchmarks"}),
-    (f"{B}.comparison", "_ROWS", steps.value("_ | {}"), of("compare_benchmarks write_report")),
+    (f"{B}.comparison", "_ROWS", steps.value("_ | {}"), {"compare_benchmarks"}),
     (f"{B}.comparisons.pairs", "pairs_table", ASSERT, {"compare_models"}),
-    (f"{B}.dbb.construct.steps", "build", ASSERT, {"construct_step", "estimate_construction"}),
+    (f"{B}.dbb.construct", "build", ASSERT, {"construct_step", "estimate_construction"}),
     ("biasatlas.models.planted.corpus", "read_grammar", ASSERT, {"train_planted"}),
     ("biasatlas.simulation.ground_truth", "_pairs", ASSERT, {"run_experiment bbq"}),
     (f"{B}.mcbe.spec", "_BETTER", steps.value("_ + '.'"), {"write_report"}),

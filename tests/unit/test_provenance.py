@@ -44,8 +44,8 @@ def test_scores_of_a_judge_say_how_it_judged(tmp_path):
 def test_a_table_names_all_that_it_sums_up(tmp_path):
     paths = []
     for task in ("first", "second"):
-        paths.append(str(tmp_path / f"{task}.json"))
-        provenance.write(scored(tmp_path, task), paths[-1])
+        paths.append(str(tmp_path / f"{task}.parquet"))
+        write_parquet(pd.DataFrame(), paths[-1], metadata=scored(tmp_path, task))
     printed = tmp_path / "bench_scores.csv"
     printed.write_text("model,value\n")
     origin = provenance.of_table(paths, [str(printed)], table="bias")

@@ -24,10 +24,9 @@ from biasatlas.report.explorer import value_of
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown, write_exports
 from biasatlas.report.packing import pack, pack_floats, to_script
 from biasatlas.report.run import Run, Study
-from biasatlas.report.tested import Judging
 from biasatlas.report.text import number, visible
+from biasatlas.report.verdicts import Judging, named
 from biasatlas.report.verdicts import column as made_column
-from biasatlas.report.verdicts import named
 from biasatlas.stats.verdict import STATES
 
 SAID = Said("A caption of 5 % & more", "Somebody 2026.", "Bias Atlas 1", "t")

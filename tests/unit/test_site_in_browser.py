@@ -12,7 +12,7 @@ from test_site import CARD, HOSTILE
 from biasatlas.benchmarks.comparisons.pairs import KEYS
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.shared.styles import styles
-from biasatlas.files import write_items, write_requests, write_responses, write_scores, write_text
+from biasatlas.files import write_items, write_requests, write_responses, write_scores, write_task_scores
 from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun
 from biasatlas.report.site import PAGES, Site
 
@@ -64,8 +64,8 @@ def write_site(folder, models, texts, lost=(), unparsed=()):
         scores = scores.reindex(columns=list(SPEC.tasks["pair_choice"].scores))
         keys = {"model": model, "task": "pair_choice", "category": "age"}
         write_scores(scores, folder / f"{model}.csv", SPEC.tasks["pair_choice"].scores, **keys)
-        write_text(json.dumps({"model": {"engine": HOSTILE[3]}, "requests_sha256": "a"}), folder / f"{model}.json")
-        answers.append(ModelRun(model, [str(folder / f"{model}.csv")], str(folder / f"{model}.json"), str(path)))
+        answers.append(ModelRun(model, scored := str(folder / f"{model}.scores.parquet"), str(path)))
+        write_task_scores([folder / f"{model}.csv"], scored, {"model": {"engine": HOSTILE[3]}, "requests_sha256": "a"})
         for category, value in (("overall", 60 + place), (HOSTILE[0], 40)):
             value = math.nan if model in (*lost, *unparsed) else value
             numbers = {"value": value, "ci_low": value - 4, "ci_high": value + 4, "n": count, "n_clusters": 9}

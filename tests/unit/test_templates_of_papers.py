@@ -11,7 +11,7 @@ from standins import copied_prompts, printed, published_prompts, standin_templat
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA, read_prompts
+from biasatlas.benchmarks.dbb.dataset import CRITERIA, read_prompts
 from biasatlas.benchmarks.dbb.requests import choice_prompt, typographic
 from biasatlas.benchmarks.mcbe import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.judge import judge_prompts, order_prompt, rubric

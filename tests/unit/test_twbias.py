@@ -9,9 +9,15 @@ from standins import resources
 
 from biasatlas import files
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.requests import variants
-from biasatlas.benchmarks.twbias.spec import DIRECTIONS, ITEM_COLUMNS, PROMPT_TYPES, REQUEST_KEYS, SCORE_COLUMNS
+from biasatlas.benchmarks.twbias.spec import (
+    DIRECTIONS,
+    ITEM_COLUMNS,
+    PROMPT_TYPES,
+    REQUEST_KEYS,
+    SCORE_COLUMNS,
+    TWBiasOptions,
+)
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.stages import mark

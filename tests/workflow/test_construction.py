@@ -8,8 +8,8 @@ from api_server import MODEL, Server, written
 from conftest import snakemake
 from unit.dbb_cases import files_of, read_items
 
-from biasatlas.benchmarks.dbb.construct import STEPS
-from biasatlas.benchmarks.dbb.construct.dataset import CRITERIA
+from biasatlas.benchmarks.dbb import CONSTRUCTION_STEPS
+from biasatlas.benchmarks.dbb.dataset import CRITERIA
 from biasatlas.files import read_parquet
 
 MEASURED = "results/tables/dbb-made/recommended/bias.csv"
@@ -54,17 +54,21 @@ def run(tmp_path_factory):
 
 def test_every_step_keeps_its_rows_but_the_malformed_one(run):
     _, made, _ = run
-    tables = {step: pd.read_csv(made / f"{step}.csv") for step in STEPS}
+    tables = {step: pd.read_csv(made / f"{step}.csv") for step in CONSTRUCTION_STEPS}
     for step, rows in tables.items():
         rejected = rows[rows["verdict"] == "rejected"]
         assert len(rows) == 7
-        assert list(rejected["row_id"]) == ([MALFORMED] if step not in STEPS[:2] else [])
-    row = tables[STEPS[-1]].set_index("row_id").loc[MALFORMED]
+        assert list(rejected["row_id"]) == ([MALFORMED] if step not in CONSTRUCTION_STEPS[:2] else [])
+    row = tables[CONSTRUCTION_STEPS[-1]].set_index("row_id").loc[MALFORMED]
     assert (row["step"], row["reason"]) == (
         "raw_concepts",
         "not of the form 'concept 1;concept 2': 'I would say careful and bold' (the last of 3 replies)",
     )
-    counts = pd.read_csv(made / "verdicts.csv").pivot(index="step", columns="verdict", values="n").loc[list(STEPS)]
+    counts = (
+        pd.read_csv(made / "verdicts.csv")
+        .pivot(index="step", columns="verdict", values="n")
+        .loc[list(CONSTRUCTION_STEPS)]
+    )
     assert counts["kept"].tolist() == [4, 7, 6, 6, 6, 6, 6, 6]
     assert counts["skipped"].tolist() == [3, 0, 0, 0, 0, 0, 0, 0]  # pairs of sentences alone have a quality
     assert counts["rejected"].tolist() == [0, 0, 1, 0, 0, 0, 0, 0]
@@ -134,7 +138,7 @@ def test_a_second_run_asks_nothing(run):
     assert asked == 4 + 7 + 7 + 2 + 6 * 4 + 6 * 2 + len(options)
     again = snakemake(*TARGETS, "--configfile", str(folder / "config.json"), folder=folder)
     assert "Nothing to be done" in again.stdout
-    (made / f"{STEPS[0]}.csv").unlink()
+    (made / f"{CONSTRUCTION_STEPS[0]}.csv").unlink()
     rebuilt = snakemake(*TARGETS, "--configfile", str(folder / "config.json"), folder=folder)
     assert rebuilt.returncode == 0, rebuilt.stdout
     assert len(server.bodies) == asked  # from the store

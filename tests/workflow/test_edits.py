@@ -183,7 +183,7 @@ EDITS = {
     # Texts.
     "a caption": (swap(f"{B}/twbias/spec.py", "Gender bias", "Bias by gender"), REPORT),
     "the direction of a metric": (swap(f"{B}/mcbe/spec.py", "less bias", "fairer"), REPORT),
-    "the description of an option": (swap(f"{B}/twbias/options.py", "Significance level", "Level"), set()),
+    "the description of an option": (swap(f"{B}/twbias/spec.py", "Significance level", "Level"), set()),
     # Shipped files.
     "a prompt": (swap("resources/prompts/crows_pairs/pair.txt", "^", "Please. "), requests("crows_pairs")),
     "a judge's prompt": (swap("resources/prompts/mcbe/judge.yaml", ": ", ": x"), {"check"} | JUDGED),

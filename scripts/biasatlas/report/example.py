@@ -11,7 +11,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.comparisons.findings import about_row
 from biasatlas.benchmarks.contract import Headline, ScoreView
-from biasatlas.files import read_repeated, read_scores
+from biasatlas.files import read_parquet, read_repeated
 from biasatlas.report.explorer import joined, shown_of
 from biasatlas.report.run import Run, TaskRun
 from biasatlas.report.text import visible
@@ -37,7 +37,7 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
         for answered in asked.answers:
             if answered.model != cell.model:
                 continue
-            scores = read_scores(answered.scores)
+            scores = read_parquet(answered.scores)
             if shown.key[0] not in scores:
                 continue
             rows = scores[(scores[shown.key[0]].astype(str) == cell.item.name) & (scores["status"] == "ok")]

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from biasatlas.benchmarks.contract import ScoreView, Spec
 from biasatlas.columns import SCORE_KEYS, STATUSES
-from biasatlas.files import read_repeated, read_scores
+from biasatlas.files import read_parquet, read_repeated
 from biasatlas.report.answers import CHUNK, write_answers
 from biasatlas.report.packing import pack, pack_codes, pack_floats, pack_text, put
 from biasatlas.report.run import Run, TaskRun
@@ -103,7 +103,7 @@ def write_task(
     spec, shown, root = run.spec, shown_of(run.spec, asked.task), folder.name
     rows, weight, lost = Rows(shown), np.zeros(0), {}
     for answered in asked.answers:
-        scores = read_scores(answered.scores)
+        scores = read_parquet(answered.scores)
         if scores.empty:
             continue
         places = rows.places(scores)

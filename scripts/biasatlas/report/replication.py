@@ -1,20 +1,23 @@
 """The replication report: every printed table and figure, cell by cell, beside what public outputs give, and why they
-differ.
+differ. A run that has none says of its own tables which numbers were printed (:func:`beside_print`).
 
 ``resources/published/replication.yaml`` lists the printed tables: where their numbers are kept, which table of ours
 computes them, and the reasons in words. What a cell came to is computed; a reason that says otherwise explains nothing.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict
 
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
+
+if TYPE_CHECKING:  # planning reads what is here, and needs no page
+    from biasatlas.report.run import Run
 
 REPRODUCED, DIFFERS = "reproduced to the digit", "differs"
 NEEDS_DOWNLOAD, NEEDS_MODEL = "needs a download", "needs this model"
@@ -339,3 +342,39 @@ def _decimals_by_metric(cells: list[Cell]) -> dict[Cell, int]:
 def _line(table: str, shows: Mapping[str, Printed], counts: pd.Series) -> str:
     numbers = " | ".join(str(count) if count else "" for count in counts)
     return f"| {table} | {shows[table].shows} | {numbers} |\n"
+
+
+def beside_print(runs: "Sequence[Run]", tables: Mapping[str, Mapping[str, pd.DataFrame]]) -> pd.DataFrame:
+    """A row for each number of ``runs`` beside which one was printed; ``tables`` by the run's key and their name."""
+    parts = []
+    for run in runs:
+        for name, table in tables[run.key].items():
+            printed = table[table["published"].notna()]
+            if printed.empty:
+                continue
+            keys = list(table.columns[: table.columns.get_loc("metric")])
+            names = printed[[*keys, "metric"]].astype("string").fillna("")
+            cells = [", ".join(filter(None, row)) for row in names.itertuples(index=False)]
+            reproduced = printed["difference"].abs() <= printed["published"].map(_half_a_digit)
+            parts.append(
+                pd.DataFrame(
+                    {
+                        "paper": run.title,
+                        "table": name,
+                        "cell": cells,
+                        "printed": printed["published"],
+                        "ours": printed["value"],
+                        "difference": printed["difference"],
+                        "status": reproduced.map({True: "reproduced", False: "differs"}).where(
+                            printed["value"].notna(), "not measured"
+                        ),
+                    }
+                )
+            )
+    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+
+
+def _half_a_digit(printed: str) -> float:
+    """Half a unit of the last digit of a number as printed."""
+    exponent = Decimal(printed).as_tuple().exponent
+    return 0.5000001 * 10.0 ** int(exponent)

@@ -20,8 +20,7 @@ class ModelRun:
     """
 
     model: str
-    scores: Sequence[str]
-    provenance: str
+    scores: str
     responses: str
     judged: tuple[str, str] | None = None
     tokens: str = ""

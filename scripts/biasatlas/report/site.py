@@ -1,7 +1,6 @@
 """The site: an index, a page for each benchmark and model, and the data behind them, in a folder that opens from
 disk."""
 
-import json
 import math
 import shutil
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ from biasatlas.benchmarks.comparisons.findings import about_row
 from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
-from biasatlas.files import read_csv, write_text
+from biasatlas.files import read_csv, read_metadata, write_text
 from biasatlas.report.account import cost, data_sets
 from biasatlas.report.cells import kept_rows, shown_style
 from biasatlas.report.charts import chart
@@ -28,8 +27,7 @@ from biasatlas.report.front import Question, can_speak, front, spaced
 from biasatlas.report.packing import pack, pack_json, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
-from biasatlas.report.printed import beside_print
-from biasatlas.report.replication import read_papers
+from biasatlas.report.replication import beside_print, read_papers
 from biasatlas.report.run import Run, Study, TaskRun, folder_of
 from biasatlas.report.text import visible
 from biasatlas.report.third_party import write_third_party
@@ -192,7 +190,11 @@ class Site:
         rows: list[dict[str, Any]] = []
         places: dict[tuple[str, ...], int] = {}
         for run in self.study.runs:
-            asked = {a.model: _requests(a.provenance) for task in run.asked for a in task.answers}
+            asked = {
+                answered.model: read_metadata(answered.scores).get("requests_sha256", "")
+                for task in run.asked
+                for answered in task.answers
+            }
             for col in self.views.columns[run.key]:
                 cells = {
                     self.study.ids[model]: {
@@ -314,8 +316,3 @@ class Site:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _requests(provenance: str) -> str:
-    """The digest of what a model was asked."""
-    return json.loads(Path(provenance).read_text(encoding="utf-8")).get("requests_sha256", "")

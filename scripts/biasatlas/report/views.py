@@ -1,6 +1,5 @@
 """What the pages say of a study: headlines, cells, facts, as the templates take them."""
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,13 +8,12 @@ import pandas as pd
 
 from biasatlas.benchmarks.comparisons.cards import Card, in_rounds, sentence, subject
 from biasatlas.benchmarks.shared.styles import Styles
-from biasatlas.files import read_csv
+from biasatlas.files import read_csv, read_metadata
 from biasatlas.report.cells import badge, items_link, shown_cell, shown_column, shown_style
 from biasatlas.report.pages import counted, what_model_is
 from biasatlas.report.run import Run, Study
-from biasatlas.report.tested import Judging
 from biasatlas.report.text import number
-from biasatlas.report.verdicts import Cell, Column, all_cells, column, measured
+from biasatlas.report.verdicts import Cell, Column, Judging, all_cells, column, measured
 from biasatlas.stats.verdict import STATES
 
 #: Facts of how a model answered, as its responses tell them, that its page shows.
@@ -141,7 +139,7 @@ class Views:
             for task in run.asked:
                 for answered in task.answers:
                     if answered.model == model:
-                        facts = json.loads(Path(answered.provenance).read_text(encoding="utf-8"))["model"]
+                        facts = read_metadata(answered.scores)["model"]
                         asked.append(
                             {
                                 "benchmark": run.title,

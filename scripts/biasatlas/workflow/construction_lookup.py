@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from biasatlas.benchmarks.dbb.construct import STEPS
+from biasatlas.benchmarks.dbb import CONSTRUCTION_STEPS
 from biasatlas.workflow.filetree import File
 from biasatlas.workflow.lookup import Lookup
 
@@ -55,7 +55,9 @@ class ConstructionLookup:
 
     def rows_before(self, wildcards: Any) -> str:
         """Input: the rows that a step asks about, those of the step before."""
-        return self.paths.constructed.format(step=("items", *STEPS)[STEPS.index(wildcards.step)])
+        return self.paths.constructed.format(
+            step=("items", *CONSTRUCTION_STEPS)[CONSTRUCTION_STEPS.index(wildcards.step)]
+        )
 
     def questions(self) -> dict[str, File]:
         """Tree: DBB's raw data, where they are configured."""
@@ -67,4 +69,4 @@ class ConstructionLookup:
 
     def step_name(self, wildcards: Any) -> str:
         """Param: the step of a job; variations are the last one's alone."""
-        return getattr(wildcards, "step", STEPS[-1])
+        return getattr(wildcards, "step", CONSTRUCTION_STEPS[-1])

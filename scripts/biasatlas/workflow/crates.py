@@ -14,7 +14,7 @@ import pandas as pd
 import yaml
 
 from biasatlas import ROOT
-from biasatlas.benchmarks.dbb.construct import DATASET
+from biasatlas.benchmarks.dbb import CONSTRUCTED_FILES
 from biasatlas.files import read_csv, write_text
 from biasatlas.sources import load_sources
 from biasatlas.workflow import provenance
@@ -172,7 +172,7 @@ def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[di
 def write_croissant(config: Config, tables: Sequence[Path]) -> str:
     """A run's tables, and questions that it constructed, as a data set: files with checksums and typed columns."""
     results = Path(config.results)
-    made = [results / "construction" / "dataset" / name for name in DATASET]
+    made = [results / "construction" / "dataset" / name for name in CONSTRUCTED_FILES]
     files = [*tables, *(path for path in made if path.is_file())]
     objects, records = [], []
     for path in files:

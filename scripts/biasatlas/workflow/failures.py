@@ -17,7 +17,7 @@ from biasatlas.benchmarks.comparison_spec import MATCHES
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.models.kinds import KINDS
 from biasatlas.progress import ENDED
-from biasatlas.workflow import cross_benchmark, selection
+from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.selection import Scored
@@ -49,7 +49,7 @@ Step = tuple[str, str]
 
 
 def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
-    """The files that a score file is made from, first to last, and itself: what is there is current only if all are."""
+    """The files that scores are made from, first to last, and theirs: what is there is current only if all are."""
     names = score._asdict()
 
     def step(path: str, rule: str, *wildcards: str, **others: str) -> Step:
@@ -74,7 +74,7 @@ def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
     if judge and task.judged:
         yield from _ready(config, paths, judge, benchmark)
         yield step(paths.judgements, "judge_responses", *answered, "task")
-    yield step(paths.scores, "score_responses", *answered, "task")
+    yield step(paths.task_scores, "score_responses", *answered, "task")
 
 
 def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator[Step]:
@@ -109,17 +109,17 @@ def results(config: Config, paths: Paths) -> Iterator[tuple[str, Step]]:
         for figure in selection.figures(config, benchmark, protocol):
             log = paths.log("draw_figure", "benchmark", "protocol", "figure").format(**names, figure=figure)
             yield f"figure {figure} of {benchmark} ({protocol})", (paths.figure.format(**names, figure=figure), log)
-    for protocol, name in cross_benchmark.comparisons(config):
+    for protocol, name in selection.comparisons(config):
         log = paths.log("compare_benchmarks", "protocol", "comparison").format(protocol=protocol, comparison=name)
         yield f"comparison {name} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    compared = [(protocol, "compare_dbb_bbq", "dbb_bbq") for protocol in cross_benchmark.matches(config)]
+    compared = [(protocol, "compare_dbb_bbq", "dbb_bbq") for protocol in selection.matches(config)]
     for protocol in dict.fromkeys(protocol for _, protocol in selection.runs(config)):
-        if cross_benchmark.with_evidence(config, protocol):
+        if selection.with_evidence(config, protocol):
             compared.append((protocol, "compare_models", "findings"))
     for protocol, rule, name in compared:
         log = paths.log(rule, "protocol").format(protocol=protocol)
         yield f"{rule} ({protocol})", (paths.comparison.format(protocol=protocol, comparison=name), log)
-    for protocol in cross_benchmark.matches(config):
+    for protocol in selection.matches(config):
         for name in (name for kind, name in MATCHES if kind == "figure"):
             names = {"protocol": protocol, "comparison": name}
             log = paths.log("draw_comparison", "protocol", "comparison").format(**names)
@@ -132,8 +132,7 @@ def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exis
     for benchmark, protocol in selection.runs(config) + selection.framed_runs(config):
         for model in selection.models(config, benchmark, protocol):
             for task in selection.tasks(config, benchmark, model, protocol):
-                category = selection.categories(config, benchmark, task)[0]
-                made = steps(config, paths, Scored(model, benchmark, protocol, task, category))
+                made = steps(config, paths, Scored(model, benchmark, protocol, task))
                 if lost := next((log for path, log in made if not exists(path)), ""):
                     missing.setdefault((f"model {model}", lost), []).append(f"{benchmark} ({protocol}) {task}")
     sentences = [

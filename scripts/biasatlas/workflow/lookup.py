@@ -2,17 +2,17 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.report.replication import computing, part_name
 from biasatlas.stages import fields_affecting
-from biasatlas.workflow import cross_benchmark, selection, simulation
+from biasatlas.workflow import selection, simulation
 from biasatlas.workflow.filetree import File, files
+from biasatlas.workflow.selection import Scored
 from biasatlas.workflow.steps import Steps
-from biasatlas.workflow.targets import Answers, files_behind
 
 
 class Lookup(Steps):
@@ -143,7 +143,7 @@ class Lookup(Steps):
         protocol = wildcards.protocol
         return sum(
             len(selection.models(self.config, name, protocol))
-            for name in cross_benchmark.with_evidence(self.config, protocol)
+            for name in selection.with_evidence(self.config, protocol)
         )
 
     def families_in_rounds(self, wildcards: Any) -> int:
@@ -168,15 +168,16 @@ class Lookup(Steps):
             return selection.released_models(self.config)
         return selection.models(self.config, wildcards.benchmark, protocol)
 
+    def _files_of(self, scores: Iterable[Scored]) -> list[str]:
+        return [self.paths.task_scores.format(**score._asdict()) for score in scores]
+
     def table(self, wildcards: Any) -> dict[str, list[str] | str]:
-        """Inputs of a table: scores and what they are from, a file of the user's, or a source of printed data."""
+        """Inputs of a table: scores, a file of the user's, or a source of printed data."""
         w, table = wildcards, self.config.spec(wildcards.benchmark).tables[wildcards.table]
-        scores = self.targets.scores(w.benchmark, self.protocol(w), w.table, self.models(w))
         given: list[str] | str = self.config.benchmarks[w.benchmark].files.get(table.file or "", [])
         return {
-            "scores": files_behind(self.paths.scores, scores),
+            "scores": self._files_of(self.targets.scores(w.benchmark, self.protocol(w), w.table, self.models(w))),
             "stops": files(self.table_stops(w)),
-            "provenance": files_behind(self.paths.scored_from, scores),
             "resources": files(self.resources("tables")(w)),
             "own": self.unchanged(self.paths.source.format(source=table.source)) if table.source else given,
             "checksums": self.paths.checksums.format(source=table.source) if table.source else [],
@@ -218,8 +219,7 @@ class Lookup(Steps):
     def answers(self, wildcards: Any) -> list[dict[str, Any]]:
         """Tree: the answers of a benchmark that can be counted, by model and task: those of models, then of judges."""
         w, declared = wildcards, self.config.spec(wildcards.benchmark).tasks
-        scores = self.targets.scores(w.benchmark, w.protocol, OUTCOMES, self.models(w))
-        keys = dict.fromkeys(Answers(s.model, s.benchmark, s.protocol, s.task) for s in scores)
+        keys = self.targets.scores(w.benchmark, w.protocol, OUTCOMES, self.models(w))
         roles = [(key, key.task, self.paths.requests, self.paths.responses) for key in keys]
         judged = [key for key in keys if declared[key.task].judged]
         roles += [(key, f"{key.task} judge", self.paths.judge_requests, self.paths.judgements) for key in judged]
@@ -269,42 +269,30 @@ class Lookup(Steps):
 
     def measured_as_published(self, wildcards: Any) -> list[str]:
         """Param: the benchmarks that are measured as DBB's paper does."""
-        return cross_benchmark.measured_as_published(self.config, wildcards.protocol)
+        return selection.measured_as_published(self.config, wildcards.protocol)
 
     def matched_models(self, wildcards: Any) -> list[str]:
         """Models that both DBB and BBQ measure."""
-        return cross_benchmark.matched_models(self.config, wildcards.protocol)
+        return selection.matched_models(self.config, wildcards.protocol)
 
     def matched_scores(self, wildcards: Any) -> dict[str, list[str]]:
-        """Inputs: the scores of the models that both DBB and BBQ measure, and what those were made from."""
-        models, inputs = self.matched_models(wildcards), {}
-        for name in ("dbb", "bbq"):
-            scores = self.targets.scores(name, wildcards.protocol, "bias", models)
-            inputs[name] = files_behind(self.paths.scores, scores)
-            inputs[f"{name}_provenance"] = files_behind(self.paths.scored_from, scores)
-        return inputs
+        """Inputs: the scores of the models that both DBB and BBQ measure."""
+        models, protocol = self.matched_models(wildcards), wildcards.protocol
+        return {name: self._files_of(self.targets.scores(name, protocol, "bias", models)) for name in ("dbb", "bbq")}
 
     def evidence(self, wildcards: Any) -> list[dict[str, Any]]:
-        """Tree: each benchmark that is evidence, with its score files."""
+        """Tree: each benchmark that is evidence, with its scores."""
         protocol = wildcards.protocol
         return [
             {
                 "name": name,
                 "benchmark": self.config.benchmark(name),
-                "scores": list(map(File, files_behind(self.paths.scores, self.targets.all_scores(name, protocol)))),
+                "scores": list(map(File, self._files_of(self.targets.all_scores(name, protocol)))),
                 "stops": self.stops(name, protocol, selection.models(self.config, name, protocol)),
-                "framed": list(map(File, files_behind(self.paths.scores, self.targets.framed_scores(name, protocol)))),
+                "framed": list(map(File, self._files_of(self.targets.framed_scores(name, protocol)))),
             }
             for name in self.targets.with_evidence(protocol)
         ]
-
-    def evidence_provenance(self, wildcards: Any) -> list[str]:
-        """Input: what those scores were made from."""
-        names, protocol = self.targets.with_evidence(wildcards.protocol), wildcards.protocol
-        made = (self.targets.all_scores, self.targets.framed_scores)
-        return files_behind(
-            self.paths.scored_from, [score for of in made for name in names for score in of(name, protocol)]
-        )
 
     def evidence_options(self, wildcards: Any) -> dict[str, Any]:
         """Param: the options of those benchmarks that change what their scores say."""

@@ -64,8 +64,7 @@ class Paths:
         #: How many runs of a job left calls to an endpoint unanswered. Neither input nor output.
         self.unanswered = f"{results}/store/{{model}}/unanswered/{{part}}"
 
-        self.responses = f"{results}/responses/{answered}.parquet"
-        self.shard = f"{results}/responses/{answered}/{{shard}}.parquet"
+        self.responses, self.shard = (f"{results}/responses/{answered}{part}.parquet" for part in ("", "/{shard}"))
         #: What a run of the answering took (memory, what came from the store): beside, for it differs from run to run.
         self.run = f"{results}/responses/{answered}.run.json"
         self.shard_run = f"{results}/responses/{answered}/{{shard}}.run.json"
@@ -75,8 +74,12 @@ class Paths:
             f"{results}/judge/{what}/{answered}/{{task}}.parquet" for what in ("requests", "responses")
         )
         self.orders = f"{results}/judge/orders/{{benchmark}}/{{task}}.parquet"
-        self.scores = f"{results}/scores/{answered}/{{task}}/{{category}}.csv"
-        self.scored_from = f"{results}/scores/{answered}/{{task}}/provenance.json"
+        self.scores, self.scored_from = (
+            f"{results}/scores/{answered}/{{task}}/{name}" for name in ("{category}.csv", "provenance.json")
+        )
+        #: All categories of a task in one file, and its provenance in there too: what later steps read. A file each
+        #: would be nine times as many, and Snakemake looks every one up in every plan, fastest in a folder of its own.
+        self.task_scores = f"{results}/task_scores/{answered}/{{task}}.parquet"
 
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"

@@ -72,9 +72,9 @@ def of_scores(
 def of_table(scores: Iterable[str], published: Iterable[str], **settings: object) -> dict:
     """The provenance of a table: the job's ``settings``, and that of the scores in it, by model and task.
 
-    ``scores`` are files that hold an :func:`of_scores`, ``published`` the printed tables that it stands beside.
+    ``scores`` are files of a task's scores, ``published`` the printed tables that it stands beside.
     """
-    parts = [read(path) for path in scores]
+    parts = [read_metadata(path) for path in scores]
     return {
         **settings,
         **software(),

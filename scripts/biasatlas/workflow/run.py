@@ -1,6 +1,7 @@
-"""A run that asks no model again what it asked before: requests first, then the rest, where that may spare answers.
+"""A run of Snakemake, and what it does before its first job.
 
-Snakemake plans a job again whose inputs another planned job makes, whatever they turn out to hold. So where models
+It asks no model again what it asked before: requests come first, then the rest, where that may spare answers. Snakemake
+plans a job again whose inputs another planned job makes, whatever they turn out to hold. So where models
 would be asked for no other reason, requests are made first, and the second plan sees that they are as they were.
 """
 
@@ -9,10 +10,14 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 from types import FrameType
+from typing import Any
 
 from biasatlas import ROOT
+from biasatlas.errors import UserError
+from biasatlas.workflow import failures
 
 #: Rules that ask a model.
 ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts", "parse_with_model")
@@ -72,3 +77,21 @@ def asks_because_of_inputs(plan: str) -> bool:
     """Whether a dry run's output has a job that asks a model for the sole reason that its inputs are made anew."""
     reasons = [reason for job in _JOB.findall(plan) for reason in _REASON.findall(job)]
     return any(_MADE_ANEW.fullmatch(reason) for reason in reasons)
+
+
+def begin(workflow: Any) -> None:
+    """Spare Snakemake a search for work without an end, and keep a second run from the same object storage."""
+    # Under its default limit of 100 jobs a second Snakemake looks for work without an end: each look plans another a
+    # second later, and so does each job that ends: a run of a thousand jobs keeps a core busy with looking.
+    limit = workflow.scheduler.job_rate_limiter
+    if limit and (limit.max_jobs, limit.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
+    # Snakemake locks the folder that it runs in, and no other knows of that. A run of what is left is within another.
+    where = workflow.storage_settings.default_storage_prefix
+    if where and workflow.is_main_process and not os.environ.get(failures.LEVEL):
+        from biasatlas.models.objects import hold
+
+        try:
+            hold(where)
+        except UserError as error:
+            sys.exit(f"error: {error}")

@@ -1,13 +1,18 @@
-"""The selection of a configuration: which model answers which tasks of which benchmark under which protocol."""
+"""The selection of a configuration: which model answers which tasks of which benchmark under which protocol, and what
+is compared: benchmarks under one protocol, and models on the same items.
+"""
 
 import os
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from biasatlas.benchmarks.comparison_spec import COMPARED, COMPARISONS, POPULATIONS
 from biasatlas.benchmarks.contract import OUTCOMES, Need, Table
-from biasatlas.benchmarks.dbb.construct import DATASET
+from biasatlas.benchmarks.dbb import CONSTRUCTED_FILES
+from biasatlas.benchmarks.registry import has_evidence
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.templates import FILE, as_copied
 from biasatlas.models.entry import Entry
@@ -17,15 +22,15 @@ from biasatlas.workflow.config import Config
 
 
 class Scored(NamedTuple):
-    """One score file: whose answers to what."""
+    """The scores of a model's answers to one task under a protocol."""
 
     model: str
     benchmark: str
     protocol: str
     task: str
-    category: str
 
 
+@cache
 def runs(config: Config) -> list[tuple[str, str]]:
     """Every configured (benchmark, protocol) whose prompt templates are all given."""
     return [
@@ -200,7 +205,7 @@ def user_file_names(config: Config, benchmark: str) -> list[str]:
     made = config.construction and os.path.normpath(folder) == os.path.normpath(
         f"{config.results}/construction/dataset"
     )
-    return list(DATASET) if made else names_in(folder)
+    return list(CONSTRUCTED_FILES) if made else names_in(folder)
 
 
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
@@ -230,14 +235,13 @@ def figures(config: Config, benchmark: str, protocol: str) -> list[str]:
 
 
 def scores(config: Config, benchmark: str, protocol: str, table: str, chosen: list[str]) -> list[Scored]:
-    """The score files that a table reads: those of the ``chosen`` models that have them."""
+    """The scores that a table reads: those of the ``chosen`` models that have them."""
     wanted = config.spec(benchmark).tables[table].tasks
     return [
-        Scored(model, benchmark, protocol, task, category)
+        Scored(model, benchmark, protocol, task)
         for model in chosen
         for task in tasks(config, benchmark, model)
         if task in wanted
-        for category in categories(config, benchmark, task)
     ]
 
 
@@ -273,3 +277,53 @@ def replicable_tables(config: Config) -> list[tuple[str, str]]:
         if not declared.file
         and (not declared.tasks or (name in released and (declared.published or table in drawn[name])))
     ]
+
+
+def compared_tables(config: Config, protocol: str, comparison: str) -> list[tuple[str, str]]:
+    """(benchmark, table) that stand side by side in a ``comparison`` under a protocol."""
+    configured = runs(config)
+    return [
+        (benchmark, table)
+        for benchmark, table in COMPARED[comparison]
+        if (benchmark, protocol) in configured and table in tables(config, benchmark, protocol)
+    ]
+
+
+def with_evidence(config: Config, protocol: str) -> list[str]:
+    """Names of the benchmarks that are run under a protocol and whose scores are evidence."""
+    return [name for name, each in runs(config) if each == protocol and has_evidence(config.benchmark(name))]
+
+
+def measured_as_published(config: Config, protocol: str) -> list[str]:
+    """The benchmarks whose printed numbers in DBB's Tables 1 and 5 are of the same data and questions."""
+    if protocol != "paper":
+        return []
+    names = dict.fromkeys(benchmark for benchmark, _ in compared_tables(config, protocol, "scores"))
+    every = {name: {c for task in config.spec(name).tasks.values() for c in task.categories} for name in names}
+    return [
+        name
+        for name in names
+        if config.benchmarks[name].is_published
+        and set(config.benchmarks[name].categories or every[name]) == set(POPULATIONS.get(name, every[name]))
+    ]
+
+
+def matched_models(config: Config, protocol: str) -> list[str]:
+    """Models that both DBB's choices and BBQ are run with under a protocol."""
+    if not {("dbb", protocol), ("bbq", protocol)} <= set(runs(config)):
+        return []
+    asked = models(config, "bbq", protocol)
+    return [m for m in models(config, "dbb", protocol) if m in asked and "MCQ" in tasks(config, "dbb", m)]
+
+
+def comparisons(config: Config) -> Iterator[tuple[str, str]]:
+    """(protocol, comparison) of every table across benchmarks: each needs two of them."""
+    for protocol in dict.fromkeys(protocol for _, protocol in runs(config)):
+        for comparison in COMPARISONS:
+            if len({benchmark for benchmark, _ in compared_tables(config, protocol, comparison)}) > 1:
+                yield protocol, comparison
+
+
+def matches(config: Config) -> list[str]:
+    """Protocols under which DBB's concepts stand beside BBQ's questions."""
+    return [p for p in dict.fromkeys(protocol for _, protocol in runs(config)) if matched_models(config, p)]

@@ -9,7 +9,7 @@ from biasatlas.stages import fields_affecting
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.filetree import File
 from biasatlas.workflow.selection import Scored
-from biasatlas.workflow.targets import Answers, Crossing, Targets
+from biasatlas.workflow.targets import Crossing, Targets
 
 
 def site_tree(targets: Targets) -> dict[str, Any]:
@@ -36,9 +36,9 @@ def _run(targets: Targets, name: str, protocol: str) -> dict[str, Any]:
     """A benchmark under a protocol."""
     config, paths, key = targets.config, targets.paths, {"benchmark": name, "protocol": protocol}
     tasks: dict[str, list] = {}
-    for answers, scores in targets.evidence.items():
-        if (answers.benchmark, answers.protocol) == (name, protocol):
-            tasks.setdefault(answers.task, []).append(_answers(targets, answers, scores))
+    for score in targets.evidence:
+        if (score.benchmark, score.protocol) == (name, protocol):
+            tasks.setdefault(score.task, []).append(_answers(targets, score))
     return {
         "name": name,
         "protocol": protocol,
@@ -66,15 +66,14 @@ def _run(targets: Targets, name: str, protocol: str) -> dict[str, Any]:
     }
 
 
-def _answers(targets: Targets, key: Answers, scores: list[Scored]) -> dict[str, Any]:
+def _answers(targets: Targets, key: Scored) -> dict[str, Any]:
     """A model's answers to one task, and what was made of them."""
     paths, names = targets.paths, key._asdict()
     judged = targets.config.spec(key.benchmark).tasks[key.task].judged
     tokens = paths.tokens.format(**names)
     return {
         "model": key.model,
-        "scores": [File(paths.scores.format(**score._asdict())) for score in scores],
-        "provenance": File(paths.scored_from.format(**names)),
+        "scores": File(paths.task_scores.format(**names)),
         "responses": File(paths.responses.format(**names)),
         "judged": tuple(File(path.format(**names)) for path in (paths.judge_requests, paths.judgements))
         if judged

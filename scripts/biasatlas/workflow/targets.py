@@ -1,24 +1,15 @@
 """The results of a run, and those that can still be made after a job failed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
 from biasatlas.benchmarks.comparison_spec import MATCHES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
-from biasatlas.workflow import cross_benchmark, failures, selection
+from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.selection import Scored
-
-
-class Answers(NamedTuple):
-    """The answers of a model to one task under a protocol."""
-
-    model: str
-    benchmark: str
-    protocol: str
-    task: str
 
 
 class Crossing(NamedTuple):
@@ -27,11 +18,6 @@ class Crossing(NamedTuple):
     kind: str
     protocol: str
     comparison: str
-
-
-def files_behind(template: str, keys: Iterable[NamedTuple]) -> list[str]:
-    """The path of each key by a template, each once."""
-    return list(dict.fromkeys(template.format(**key._asdict()) for key in keys))
 
 
 class Targets:
@@ -47,7 +33,7 @@ class Targets:
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
-        """Whether to use a score file: where a run goes on after a failure, only if all behind it exists."""
+        """Whether to use scores: where a run goes on after a failure, only if all behind them exists."""
         steps = failures.steps(self.config, self.paths, score) if self.partial else ()
         return all(self.exists(path) for path, _ in steps)
 
@@ -58,12 +44,11 @@ class Targets:
     def framed_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores of a benchmark under a protocol's framings; none where it has none."""
         wanted = [
-            Scored(model, benchmark, framed, task, category)
+            Scored(model, benchmark, framed, task)
             for name, framed in self.framed
             if (name, framed) == (benchmark, protocol + FRAMED)
             for model in selection.models(self.config, benchmark, framed)
             for task in selection.tasks(self.config, benchmark, model, framed)
-            for category in selection.categories(self.config, benchmark, task)
         ]
         return [score for score in wanted if self.is_complete(score)]
 
@@ -73,19 +58,15 @@ class Targets:
         return [score for score in wanted if self.is_complete(score)]
 
     @cached_property
-    def evidence(self) -> dict[Answers, list[Scored]]:
-        """The scores of all answers that have any, category by category."""
-        scores = {
-            Answers(model, benchmark, protocol, task): [
-                Scored(model, benchmark, protocol, task, category)
-                for category in selection.categories(self.config, benchmark, task)
-            ]
+    def evidence(self) -> list[Scored]:
+        """All scores."""
+        scores = (
+            Scored(model, benchmark, protocol, task)
             for benchmark, protocol in self.runs
             for model in selection.models(self.config, benchmark, protocol)
             for task in selection.tasks(self.config, benchmark, model)
-        }
-        complete = {key: [score for score in part if self.is_complete(score)] for key, part in scores.items()}
-        return {key: part for key, part in complete.items() if part}
+        )
+        return [score for score in scores if self.is_complete(score)]
 
     @cached_property
     def tables(self) -> list[tuple[str, str, str]]:
@@ -124,9 +105,7 @@ class Targets:
     @cached_property
     def comparisons(self) -> list[Crossing]:
         """All across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, models beside each other."""
-        keys = [
-            Crossing("table", *key) for key in cross_benchmark.comparisons(self.config) if self.compared_tables(*key)
-        ]
+        keys = [Crossing("table", *key) for key in selection.comparisons(self.config) if self.compared_tables(*key)]
         keys += [Crossing(kind, p, name) for p in self._matched_protocols() for kind, name in MATCHES]
         keys += [Crossing("table", protocol, "findings") for protocol in self.protocols_with_evidence]
         keys += [Crossing(kind, p, "pairs") for p in self._shared_protocols(2) for kind in ("table", "figure")]
@@ -137,15 +116,15 @@ class Targets:
 
     def compared_tables(self, protocol: str, comparison: str) -> list[tuple[str, str]]:
         """(benchmark, table) that stand side by side."""
-        wanted = cross_benchmark.compared_tables(self.config, protocol, comparison)
+        wanted = selection.compared_tables(self.config, protocol, comparison)
         return [(benchmark, table) for benchmark, table in wanted if (benchmark, protocol, table) in self.tables]
 
     def _matched_protocols(self) -> list[str]:
         return [
             protocol
-            for protocol in cross_benchmark.matches(self.config)
+            for protocol in selection.matches(self.config)
             if all(
-                self.scores(name, protocol, "bias", cross_benchmark.matched_models(self.config, protocol))
+                self.scores(name, protocol, "bias", selection.matched_models(self.config, protocol))
                 for name in ("dbb", "bbq")
             )
         ]
@@ -157,9 +136,7 @@ class Targets:
 
     def with_evidence(self, protocol: str) -> list[str]:
         """Names of the benchmarks whose scores are evidence under a protocol."""
-        return [
-            name for name in cross_benchmark.with_evidence(self.config, protocol) if self.all_scores(name, protocol)
-        ]
+        return [name for name in selection.with_evidence(self.config, protocol) if self.all_scores(name, protocol)]
 
     def all_scores(self, benchmark: str, protocol: str) -> list[Scored]:
         """The scores that any table of a benchmark reads, table by table, each once."""
@@ -194,7 +171,7 @@ class Targets:
 
     def planned_effects(self) -> list[tuple[str, str]]:
         """(benchmark, protocol) whose findable effects are planned: those whose scores are evidence."""
-        return [(name, p) for name, p in self.runs if name in cross_benchmark.with_evidence(self.config, p)]
+        return [(name, p) for name, p in self.runs if name in selection.with_evidence(self.config, p)]
 
     def all_summaries(self) -> list[str]:
         """Paths of a summary of each model that there is any evidence about, in each form."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Spec
-from biasatlas.files import read_parquet, read_scores, write_parquet
+from biasatlas.files import read_parquet, write_parquet
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import KINDS, open_model
 from biasatlas.report.explorer import joined, shown_of, value_of
@@ -57,10 +57,8 @@ def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
 
 def _wanted(config: Config, paths: Paths, spec: Spec, task: str, keys: dict[str, str], count: int) -> pd.DataFrame:
     """The requests of the items behind the ``count`` scores farthest from neutral; none where nothing is scored."""
-    names = selection.categories(config, keys["benchmark"], task)
-    files = [path for n in names if Path(path := paths.scores.format(**keys, task=task, category=n)).exists()]
-    scores = read_scores(files)
-    if scores.empty:
+    path = paths.task_scores.format(**keys, task=task)
+    if not Path(path).exists() or (scores := read_parquet(path)).empty:
         return pd.DataFrame()
     shown = shown_of(spec, task)
     far = pd.Series(abs(value_of(scores, shown) - shown.neutral)).nlargest(count).index

@@ -130,3 +130,22 @@ DESIGN = {
 
 #: What intervals are over.
 (TEMPLATE,) = DESIGN["template"].scores
+
+#: Files of a dataset that is constructed, as upstream names its own.
+CONSTRUCTED_FILES = (
+    "Questions/constructed_all_data_questions.csv",
+    "Questions/constructed_all_data_more_contexts_questions.csv",
+    "concept_lists/constructed_concepts.csv",
+)
+
+#: The steps of a construction in their order.
+CONSTRUCTION_STEPS = (
+    "quality_filter",
+    "bias_summary",
+    "raw_concepts",
+    "post_hoc_check",
+    "context_and_first_option",
+    "second_option",
+    "three_sentence_check",
+    "nine_variations",
+)

@@ -196,7 +196,7 @@ def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, style: Style) -> None:
 def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
     """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a look per category.
 
-    ``table`` is that of :func:`biasatlas.benchmarks.dbb.with_bbq.compare_dbb_bbq`.
+    ``table`` is that of :func:`biasatlas.benchmarks.comparison.compare_dbb_bbq`.
     """
     models, categories = list(table["model"].unique()), list(table["category"].unique())
     if not models:
@@ -220,7 +220,7 @@ def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
 def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
     """Figure 5: DBB's instances by bias score, a panel per model; dark where BBQ's question shows no bias.
 
-    ``table`` is that of :func:`biasatlas.benchmarks.dbb.with_bbq.match_distribution`.
+    ``table`` is that of :func:`biasatlas.benchmarks.comparison.match_distribution`.
     """
     models = list(table["model"].unique())
     if not models:

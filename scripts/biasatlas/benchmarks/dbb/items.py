@@ -14,7 +14,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import PLACEHOLDER, TABLE_10_NAMES, TYPES, VARIATIONS
-from biasatlas.benchmarks.dbb.filled import COLUMNS, add_filled, check_dataset
+from biasatlas.benchmarks.dbb.released import COLUMNS, add_filled, check_dataset
 from biasatlas.errors import UserError
 from biasatlas.files import unquoted
 from biasatlas.userfiles import read_csv_rows, read_json, shown
@@ -90,8 +90,8 @@ def read_items(step: Step) -> pd.DataFrame:
     its row number from 0 as ``id``), ``concept_lists/*.csv`` (for the concept's source) and ``data/descriptors.json``.
     A file of the user's own under the name ``variations`` replaces the dataset's. ``data/Bias-Dataset.csv`` or its
     larger set, or the user's copy under the name ``dataset``, has the questions filled
-    (:func:`biasatlas.benchmarks.dbb.filled.add_filled`). ``step.resources`` holds ``dbb/descriptors.csv``, the paper's
-    Table 10. Columns (:data:`biasatlas.benchmarks.dbb.ITEM_COLUMNS`):
+    (:func:`biasatlas.benchmarks.dbb.released.add_filled`). ``step.resources`` holds ``dbb/descriptors.csv``, the
+    paper's Table 10. Columns (:data:`biasatlas.benchmarks.dbb.ITEM_COLUMNS`):
 
     - ``item_id``: template, type and identity; ``template_id``; ``category``, ``type``, ``identity`` as in Table 10
     - ``concept_1``, ``concept_2``: what the options imply; ``bias_type``; ``source_id``: the item of another benchmark

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.difference_awareness.pickles import load_questions
+from biasatlas.benchmarks.difference_awareness.released import load_questions
 from biasatlas.benchmarks.families.cells import WHERE
 from biasatlas.benchmarks.families.contexts import items
 

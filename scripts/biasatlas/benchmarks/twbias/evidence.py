@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
-from biasatlas.benchmarks.twbias.options import TWBiasOptions
+from biasatlas.benchmarks.twbias.spec import TWBiasOptions
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, Regression, regression, swapped_pairs
 from biasatlas.stats.replicates import Crossed
 

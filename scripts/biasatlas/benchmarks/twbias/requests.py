@@ -15,8 +15,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.templates import printed
-from biasatlas.benchmarks.twbias.options import TWBiasOptions
-from biasatlas.benchmarks.twbias.spec import DIRECTIONS, GENDERS, PROMPT_TYPES, WORDS, of_group
+from biasatlas.benchmarks.twbias.spec import DIRECTIONS, GENDERS, PROMPT_TYPES, WORDS, TWBiasOptions, of_group
 from biasatlas.resources import Resources
 from biasatlas.userfiles import read_json
 

@@ -16,7 +16,6 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
-from biasatlas.benchmarks.twbias.options import TWBiasOptions
 from biasatlas.benchmarks.twbias.spec import (
     CONTROLS,
     DESIGN,
@@ -25,6 +24,7 @@ from biasatlas.benchmarks.twbias.spec import (
     GENDERS,
     PROMPTS,
     WORDS,
+    TWBiasOptions,
     of_group,
 )
 from biasatlas.stats.intervals import Inference, replicated, without

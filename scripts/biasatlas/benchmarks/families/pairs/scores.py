@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.pairs.ends import cleaned, differences
+from biasatlas.benchmarks.families.pairs.requests import cleaned, differences
 from biasatlas.benchmarks.families.pairs.spec import ENDS, SENTENCES, PairsDescription, PairsOptions
 from biasatlas.benchmarks.shared.preferences import chosen_sentences, sentence_likelihoods
 from biasatlas.columns import CASES, MASSES

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
-from biasatlas.benchmarks.families.pairs.shift import shift_estimate
+from biasatlas.benchmarks.families.pairs.evidence import shift_estimate
 from biasatlas.benchmarks.families.pairs.spec import PairsDescription, PairsOptions, shift_of
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.benchmarks.shared.rates import answer_rates, percentage

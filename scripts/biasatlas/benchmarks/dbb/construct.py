@@ -16,8 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 from rapidfuzz.fuzz import ratio
 
+from biasatlas.benchmarks.dbb import CONSTRUCTION_STEPS as STEPS
 from biasatlas.benchmarks.dbb import PLACEHOLDER, VARIATIONS
-from biasatlas.benchmarks.dbb.construct import STEPS
 from biasatlas.benchmarks.shared.prompting import CHAT
 
 #: What steps add to a source's row; empty before. ``variations_1`` and ``variations_2`` are JSON lists.

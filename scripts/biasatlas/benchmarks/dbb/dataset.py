@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.dbb.construct import DATASET, STEPS
-from biasatlas.benchmarks.dbb.construct.steps import start
+from biasatlas.benchmarks.dbb import CONSTRUCTED_FILES, CONSTRUCTION_STEPS
+from biasatlas.benchmarks.dbb.construct import start
 from biasatlas.benchmarks.dbb.requests import released as released_file
 from biasatlas.benchmarks.shared.templates import formatted_strings
 from biasatlas.benchmarks.stereoset.items import read_examples
@@ -219,7 +219,7 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     A row whose variations were rejected keeps its question, and semi-generation reports it. Raises :class:`UserError`
     if no row has become a question.
     """
-    finished = (rows["verdict"] != "rejected") | (rows["step"] == STEPS[-1])
+    finished = (rows["verdict"] != "rejected") | (rows["step"] == CONSTRUCTION_STEPS[-1])
     questions = rows[finished & (rows["option_2"] != "")].reset_index(drop=True)
     if questions.empty:
         reasons = rows["reason"].value_counts()
@@ -230,7 +230,7 @@ def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     table = questions[[*_QUESTION, "explanation", "bias_type", "target"]].rename(columns=_QUESTION)
     concepts = questions[[*_CONCEPT, "bias_type", "target"]].rename(columns=_CONCEPT)
     variations = variations_table(questions.assign(id=range(len(questions))))
-    return dict(zip(DATASET, (table, variations, concepts), strict=True))
+    return dict(zip(CONSTRUCTED_FILES, (table, variations, concepts), strict=True))
 
 
 def template_rows(items: pd.DataFrame) -> pd.DataFrame:
