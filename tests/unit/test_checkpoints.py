@@ -1,6 +1,8 @@
 """Checkpoints as people have them: each damaged or unfit one is refused in one sentence, before a weight is read."""
 
+import hashlib
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -26,11 +28,13 @@ from biasatlas.models import hub
 from biasatlas.models.entry import Thinking
 from biasatlas.models.hub import checkpoint_sha256, weight_files
 from biasatlas.models.interface import ModelContext
+from biasatlas.models.kinds import open_model
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.models.local.load import check_folder, load
 from biasatlas.models.local.preview import check_model
 from biasatlas.models.masked import answer as masked
+from biasatlas.models.masked.entry import MaskedEntry
 
 
 @pytest.fixture(scope="module")
@@ -284,6 +288,41 @@ def test_only_what_is_loaded_is_hashed(folder):
         with (folder / name).open("a") as file:
             file.write("\n")
         assert checkpoint_sha256(folder)[1] != now[1]
+
+
+@pytest.mark.parametrize("kind", ["hf", "masked"])
+def test_the_jobs_of_a_run_hash_weights_once(kind, folder, tmp_path, monkeypatch):
+    if kind == "masked":
+        sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 64}
+        BertForMaskedLM(BertConfig(vocab_size=tiny.VOCABULARY, **sizes)).save_pretrained(folder)
+        tokenizer = tiny.tokenizer()
+        tokenizer.add_special_tokens({"mask_token": "[MASK]"})
+        tokenizer.save_pretrained(folder)
+    entry = {"hf": HfEntry, "masked": MaskedEntry}[kind](kind=kind, source=str(folder), size_billion=0.001)
+    context = ModelContext("mine", entry, hashes=tmp_path / "store/mine/sha256.json")
+    read, digest = [], hashlib.file_digest
+
+    def reading(file, name):
+        read.append(Path(file.name).name)
+        return digest(file, name)
+
+    def identity():
+        read.clear()
+        model = open_model(context)
+        model = model.loaded if kind == "hf" else model
+        return model.weights_sha256, model.config_sha256
+
+    monkeypatch.setattr(hashlib, "file_digest", reading)
+    first = identity()
+    assert first == checkpoint_sha256(folder) and "model.safetensors" in read
+    assert identity() == first and not read  # another job of the run
+
+    weights = folder / "model.safetensors"
+    before = weights.stat()
+    edit_tensors(folder, lambda tensors: tensors[min(tensors)].add_(1))
+    os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert weights.stat().st_size == before.st_size and weights.stat().st_mtime_ns == before.st_mtime_ns
+    assert identity()[0] not in (first[0], "") and read == ["model.safetensors"]
 
 
 MINE = """

@@ -286,7 +286,8 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
     given |= {"adapter": "owner/lora", "adapter_revision": "main"}
     given["templates"] = {"ours": {"prompt": "USER: {user}", "empty": "USER:"}}
     opened = entry(kind="hf", source="owner/name", revision=OTHER_COMMIT, size_billion=1, **given)
-    model = open_model(ModelContext("judge", opened, (fetched,), gpus=4, parsers=PARSERS, parser_version="1.0"))
+    settings = {"parsers": PARSERS, "parser_version": "1.0", "hashes": tmp_path / "sha256.json"}
+    model = open_model(ModelContext("judge", opened, (fetched,), gpus=4, **settings))
     assert loaded == [
         (
             "owner/name",
@@ -298,6 +299,7 @@ def test_all_of_an_entry_reaches_its_model(folder, tmp_path, monkeypatch):
                 "trust_remote_code": True,
                 "adapter": "owner/lora",
                 "adapter_revision": OTHER_COMMIT,
+                "hashes": tmp_path / "sha256.json",
             },
         )
     ]

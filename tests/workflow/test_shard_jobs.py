@@ -47,6 +47,8 @@ def test_the_number_of_shards_changes_no_byte(config, root, tmp_path):
     assert max(answered) / 2 < min(answered) and max(answered) > BATCH
     assert parts.read_bytes() == whole.read_bytes()
     assert len(read_metadata(parts)[TASK]["weights_sha256"]) == 64
+    (hashed,) = {(tmp_path / f"results/store/{name}/sha256.json").read_text() for name in ("whole", "parts")}
+    assert {len(digest) for digest in json.loads(hashed).values()} == {64}
     counts = [json.loads(path.with_suffix(".run.json").read_text())[TASK] for path in (whole, parts)]
     for each in counts:
         del each["peak_memory_mib"]

@@ -98,12 +98,15 @@ def default_budget(model: PreTrainedModel) -> int:
     """The tokens of a forward pass that memory has room for, a power of two: a GPU's free memory, 1.5 GiB of a CPU's.
 
     Counted are keys and values that are kept (16 tokens for each of the budget), one layer's hidden states, and the
-    fp32 logits of a quarter of the tokens with one copy.
+    fp32 logits of a quarter of the tokens with one copy; on a GPU also those keys and values of one layer that the
+    library copies for each head of a group (:func:`biasatlas.engine.masks.share_heads`).
     """
     config, device = model.config.get_text_config(), model.get_input_embeddings().weight.device
     layers = layer_shapes(config)
     kept = 2 * sum(layer.kept_heads * layer.head_size for layer in layers)
     hidden = 6 * config.hidden_size + 3 * max(layer.inner for layer in layers)
+    if device.type == "cuda":
+        kept += 2 * max((one.heads * one.head_size for one in layers if one.heads > one.kept_heads), default=0)
     bytes_a_token = (_KEPT * kept + hidden) * model.dtype.itemsize + 2 * config.vocab_size
     if device.type == "cuda":
         most, free = _MOST_GPU, _SHARE * torch.cuda.mem_get_info(device)[0]

@@ -1,5 +1,6 @@
 """Models on the Hugging Face hub: fetched once, at a known commit; torch is not needed for it."""
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable
@@ -8,6 +9,7 @@ from pathlib import Path
 import huggingface_hub
 
 from biasatlas.errors import UserError
+from biasatlas.files import write_text
 from biasatlas.models.entry import UNPINNED_CODE, HubEntry, is_commit, is_hub_id
 
 #: Files of a checkpoint beside its weights: configuration, tokenizer and, where it is trusted, code.
@@ -76,23 +78,36 @@ def weight_files(folder: Path) -> list[Path]:
         ) from error
 
 
-def checkpoint_sha256(folder: Path) -> tuple[str, str]:
+def checkpoint_sha256(folder: Path, hashes: Path | None = None) -> tuple[str, str]:
     """One hash over the weights in ``folder``, and one over its configuration and tokenizer: both change answers."""
     others = sorted(path for pattern in CONFIGURATION for path in folder.glob(pattern))
-    return files_sha256(weight_files(folder)), files_sha256(others)
+    return files_sha256(weight_files(folder), hashes), files_sha256(others, hashes)
 
 
-def adapter_sha256(folder: Path) -> str:
+def adapter_sha256(folder: Path, hashes: Path | None = None) -> str:
     """One hash over the LoRA adapter in ``folder``: its weights and what they are added to."""
-    return files_sha256([folder / "adapter_config.json", folder / ADAPTER])
+    return files_sha256([folder / "adapter_config.json", folder / ADAPTER], hashes)
 
 
-def files_sha256(paths: Iterable[Path]) -> str:
-    """One hash over names and bytes of files."""
-    total = hashlib.sha256()
+def files_sha256(paths: Iterable[Path], hashes: Path | None = None) -> str:
+    """One hash over names and bytes of files.
+
+    The hash of each file is kept in the file ``hashes``, and stands while the file's inode, size and times do: the jobs
+    of a run read large weights once, not each of them.
+    """
+    known, found, total = {}, {}, hashlib.sha256()
+    if hashes and hashes.is_file():
+        with contextlib.suppress(ValueError):  # a machine that died may have left half of it
+            known = json.loads(hashes.read_text(encoding="utf-8"))
     for path in paths:
-        with path.open("rb") as file:
-            total.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+        stat = path.stat()
+        state = f"{stat.st_ino} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns}"
+        if state not in known:
+            with path.open("rb") as file:
+                found[state] = hashlib.file_digest(file, "sha256").hexdigest()
+        total.update(f"{path.name} {(known | found)[state]}\n".encode())
+    if hashes and found:
+        write_text(json.dumps(known | found, indent=1) + "\n", hashes)
     return total.hexdigest()
 
 

@@ -23,7 +23,7 @@ class ModelContext:
     must be ready: weights, the commit that was fetched, a release. ``gpus`` are visible to this process already.
     ``parsers`` are those that choice requests may name, ``parser_version`` says when one of them changed. Published
     outputs are those of ``benchmark`` and answer the instances in the file ``items``. What a server of the model says
-    goes to the file ``log``.
+    goes to the file ``log``. Hashes of the model's files are kept for other jobs in the file ``hashes``.
     """
 
     name: str
@@ -35,6 +35,7 @@ class ModelContext:
     benchmark: str = ""
     items: Path | None = None
     log: Path = Path("server.log")
+    hashes: Path | None = None
 
 
 class Model(Protocol):

@@ -105,6 +105,7 @@ class Job:
                 benchmark=self.benchmark,
                 items=Path(given.items_file) if given.get("items_file") else None,
                 log=Path(self._snakemake.log[0]).with_suffix(".server.log"),
+                hashes=Path(Paths(self.config.results, self.config.data).hashes.format(model=name)),
             )
         )
 

@@ -61,8 +61,11 @@ class Paths:
         self.accepted = f"{results}/check.accepted"
         #: Folder in which each model's answers are kept as they come. Neither input nor output of a rule.
         self.stores = f"{results}/store"
-        #: How many runs of a job left calls to an endpoint unanswered. Neither input nor output.
-        self.unanswered = f"{results}/store/{{model}}/unanswered/{{part}}"
+        #: How many runs of a job left calls to an endpoint unanswered; SHA-256 of the files that a model is loaded
+        #: from. Neither input nor output.
+        self.unanswered, self.hashes = (
+            f"{results}/store/{{model}}/{name}" for name in ("unanswered/{part}", "sha256.json")
+        )
 
         self.responses, self.shard = (f"{results}/responses/{answered}{part}.parquet" for part in ("", "/{shard}"))
         #: What a run of the answering took (memory, what came from the store): beside, for it differs from run to run.

@@ -1,4 +1,5 @@
 import resource
+from types import SimpleNamespace
 
 import torch
 from needs import needs
@@ -13,6 +14,25 @@ def test_the_default_budget_counts_layers_of_different_sizes():
     model = architectures.build("gemma3n_text")
     assert isinstance(model.config.intermediate_size, list)
     assert default_budget(model) == 1024
+
+
+def test_a_gpu_has_room_for_the_keys_and_values_that_each_head_of_a_group_gets(monkeypatch):
+    sizes = {"hidden_size": 3584, "num_hidden_layers": 28, "num_attention_heads": 28, "intermediate_size": 18944}
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (15_360_000_000, 0))  # of which 80 % count
+    weight = SimpleNamespace(device=torch.device("cuda", 0))
+
+    def budget(**more):
+        config = CONFIG_MAPPING["qwen2"](vocab_size=152064, **sizes, **more)
+        embeddings = SimpleNamespace(weight=weight)
+        return default_budget(
+            SimpleNamespace(config=config, dtype=torch.bfloat16, get_input_embeddings=lambda: embeddings)
+        )
+
+    # A token takes 16 × 2 × 28 layers × 4 heads × 128 numbers that are kept, 78,336 of hidden states and 304,128 bytes
+    # of logits: 1.38 MB, 8,915 times in what counts. With 16 × 2 × 28 heads × 128 copied ones 1.61 MB, 7,643 times.
+    assert budget(num_key_value_heads=4) == 4096
+    # Nothing is copied: 16 × 2 × 28 × 28 × 128 numbers are kept, 6.88 MB with the rest.
+    assert budget(num_key_value_heads=28) == 1024
 
 
 def test_heads_may_differ_by_layer():

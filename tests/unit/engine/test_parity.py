@@ -6,6 +6,7 @@ from composite_models import NAMES as COMPOSITE
 from transformers import CONFIG_MAPPING
 from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 
+from biasatlas.engine import masks
 from biasatlas.engine.memory import layer_shapes
 from biasatlas.errors import UserError
 from biasatlas.models.local.checkpoint import causal_architecture
@@ -57,6 +58,14 @@ def test_the_engine_says_what_one_sequence_at_a_time_says(name):
     found = parity.compare(architectures.build(name))
     assert found.route.name == ROUTES[name] and bool(found.route.reason) == (ROUTES[name] != "tree"), found.route
     assert found.likelihood < 1e-4 and found.choice < 1e-4
+    assert found.texts == found.of
+
+
+@pytest.mark.parametrize("name, route", [("qwen2", "states"), ("mistral", "states"), ("llama", "tree")])
+def test_a_decoder_whose_code_cannot_be_read_loses_a_route_at_most(name, route, monkeypatch):
+    monkeypatch.setattr(masks, "_source", lambda forward: "")  # which says what masks it takes
+    found = parity.compare(architectures.build(name))
+    assert found.route.name == route and found.likelihood < 1e-4 and found.choice < 1e-4
     assert found.texts == found.of
 
 

@@ -232,11 +232,12 @@ def open_causal(context: ModelContext) -> CausalModel:
         trust_remote_code=entry.trust_remote_code,
         adapter=entry.adapter,
         adapter_revision=adapter_commit(entry, context.ready),
+        hashes=context.hashes,
     )
     serving = None
     if entry.serve:
         folder = model_folder(entry.source, revision, entry.trust_remote_code)
-        serving = Serving.of(entry, folder, context.gpus, context.log)
+        serving = Serving.of(entry, folder, context.gpus, context.log, context.hashes)
     return CausalModel(
         context.name,
         loaded,

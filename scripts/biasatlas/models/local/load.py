@@ -96,6 +96,7 @@ def load(
     trust_remote_code: bool = False,
     adapter: str | None = None,
     adapter_revision: str | None = None,
+    hashes: Path | None = None,
 ) -> LoadedModel:
     """Load a causal language model and its tokenizer from a folder or a hub id, and an ``adapter`` from another.
 
@@ -104,7 +105,8 @@ def load(
     layers is split, with a process for each part, of which all but the first ``follow`` it; where that cannot be, its
     layers are dealt out. ``compiled`` layers are those of a model on one GPU. Code from a hub runs only if
     ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call the model by its ``name``, its source
-    if it has none. Raises UserError where the folder or hub id cannot be used, and says what to do.
+    if it has none. Hashes of its files are kept in the file ``hashes``. Raises UserError where the folder or hub id
+    cannot be used, and says what to do.
     """
     if dtype not in DTYPES:
         raise UserError(f"{source}: dtype {dtype!r} is not known: use one of {', '.join(DTYPES)}.")
@@ -145,10 +147,10 @@ def load(
         revision,
         model,
         checkpoint.tokenizer,
-        *checkpoint_sha256(folder),
+        *(("", "") if follow else checkpoint_sha256(folder, hashes)),
         _eos_token_ids(model, checkpoint.tokenizer),
         route,
-        adapter_sha256(adapter_folder) if adapter_folder else "",
+        adapter_sha256(adapter_folder, hashes) if adapter_folder else "",
         others,
         not_compiled,
     )

@@ -71,7 +71,7 @@ class Serving:
     files_sha256: str = ""  # of the arguments that are files, as llama.cpp's weights
 
     @classmethod
-    def of(cls, entry: HfEntry, folder: Path, gpus: int, log: Path) -> "Serving":
+    def of(cls, entry: HfEntry, folder: Path, gpus: int, log: Path, hashes: Path | None = None) -> "Serving":
         """The server that an ``entry`` names. Raises UserError for a program that is not on PATH, or has no version."""
         kind = entry.serve or ""
         filled = {"folder": str(folder), "model": _MODEL, "dtype": entry.dtype, "gpus": str(max(1, gpus))}
@@ -85,7 +85,7 @@ class Serving:
                 "own, and put that on the PATH of the job; or leave `serve` out."
             ) from None
         version = (run.stdout or run.stderr).strip().splitlines()[-1:]
-        files = files_sha256(map(Path, entry.serve_files)) if entry.serve_files else ""
+        files = files_sha256(map(Path, entry.serve_files), hashes) if entry.serve_files else ""
         return cls(kind, (*command, *entry.serve_arguments), tuple(entry.serve_arguments), "".join(version), log, files)
 
     @property

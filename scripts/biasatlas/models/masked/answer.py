@@ -114,21 +114,22 @@ def check_folder(folder: Path, source: str = "") -> Checkpoint:
     return checkpoint
 
 
-def load(source: str, *, revision: str | None = None) -> MaskedModel:
+def load(source: str, *, revision: str | None = None, hashes: Path | None = None) -> MaskedModel:
     """Load a masked language model in fp32 and its tokenizer from a folder or a hub id at a pinned ``revision``.
 
-    Weights come from safetensors only. Raises UserError where the folder or hub id cannot be used.
+    Weights come from safetensors only; hashes of the files are kept in the file ``hashes``. Raises UserError where the
+    folder or hub id cannot be used.
     """
     folder = model_folder(source, revision)
     checkpoint = check_folder(folder, source)
     model = load_weights(checkpoint, "float32")
-    return MaskedModel(source, revision, model, checkpoint.tokenizer, *checkpoint_sha256(folder))
+    return MaskedModel(source, revision, model, checkpoint.tokenizer, *checkpoint_sha256(folder, hashes))
 
 
 def open_masked(context: ModelContext) -> MaskedModel:
     """The model of an entry, loaded. Raises UserError where it cannot be."""
     entry = cast(MaskedEntry, context.entry)
-    return load(entry.source, revision=pinned_revision(entry, context.ready))
+    return load(entry.source, revision=pinned_revision(entry, context.ready), hashes=context.hashes)
 
 
 def check_model(context: ModelContext) -> None:
