@@ -223,7 +223,7 @@ def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
 
 
 def test_a_nuisance_reaches_every_study_that_it_fits_and_no_other():
-    studies = {name: study for name, study in load_studies().items() if study.by not in ("ngrams", "rounds")}
+    studies = {name: study for name, study in load_studies().items() if study.by != "ngrams"}
     of_texts = {name for name, study in studies.items() if "swap" in study.settings()}
     asked = {name: load_spec(study.benchmark).tasks[study.tasks[0]].kind for name, study in studies.items()}
     assert of_texts == {name for name, kind in asked.items() if kind == "likelihood"}
@@ -406,6 +406,16 @@ def test_models_that_are_asked_in_rounds_show_what_the_round_with_a_verdict_show
     fair, biased = (rounds.run(study, setting, tried, range(1, 6)) for setting in ("bias-0", "bias-0.5"))
     assert len(fair) == rounds.EACH * 5
     assert (biased["p_value"] < 0.05).all() and not (fair["p_value"] < 0.05).all()
+
+
+def test_nuisances_reach_models_that_are_asked_in_rounds():
+    study = load_studies()["crows_pairs_rounds"]
+    tried = bench("crows_pairs", ("pair",))
+    plain, *others = (
+        rounds.run(study, setting, tried.under(study.nuisance(setting)), range(1, 4)).drop(columns="seed")
+        for setting in ("bias-0", "noise", "swap", "duplicates", "few_clusters")
+    )
+    assert all(len(plain) == len(moved) and not plain["value"].equals(moved["value"]) for moved in others)
 
 
 def test_rows_of_a_regression_show_what_scores_of_a_round_show():
