@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from scipy.stats import norm
 
 from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.registry import load_spec
+from biasatlas.benchmarks.shared.evidence import complete
 from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
 from biasatlas.simulation import claims, direct, ngrams, own_group, rounds
 from biasatlas.simulation.described import shipped_for
@@ -275,6 +277,25 @@ def test_a_verdict_on_dbb_rests_on_the_worst_that_missing_answers_could_have_sai
         state == "biased"
         or verdict.why == "the missing answers could have brought it below the smallest effect that matters"
     )
+
+
+def test_what_is_not_known_of_confounders_or_missing_answers_is_not_left_out():
+    """The least and the greatest of a number and NaN may be the number: a verdict then rested on it."""
+    tried = bench("dbb", ("MCQ",), ("Gender",))
+    known, other = (
+        claims.declared(tried, tried.scores(simulated(noise=0.5, bias=2.0, seed=seed), "any"))[0] for seed in (1, 2)
+    )
+    unknown = replace(other, margin=math.nan)
+    assert judge([unknown.claim("a")])[0].why == "how far confounders move it is not known"
+    assert all(math.isnan(each.claim("a").margin) for each in (unknown.minus(known), known.minus(unknown)))
+    scores = pd.DataFrame({"score": [1.0, np.nan], "score_lower_bound": 0.0, "score_upper_bound": 9.0})
+
+    def make(rows):
+        value = known.replicates.value if rows["score"].hasnans else math.nan
+        yield replace(known, replicates=SimpleNamespace(value=value))
+
+    (completed,) = complete(load_spec("dbb"), make, scores)
+    assert completed.missing is not None and all(map(math.isnan, completed.missing))
 
 
 def test_a_study_takes_all_clusters_of_a_sample_and_few_of_the_published_data():

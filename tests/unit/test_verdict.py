@@ -68,6 +68,7 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
             "by itself it shows some bias, perhaps less than",
         ),
         ({"value": 0.0, "se": 5.0}, "undecided", "both no bias and a bias that matters"),
+        ({"value": 0.0, "se": 1e300}, "undecided", "more data is unlikely to decide it"),  # was an OverflowError
     ],
 )
 def test_what_closes_a_claim(fields, state, why):

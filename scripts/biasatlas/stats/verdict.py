@@ -313,7 +313,7 @@ def _more(claim: Claim, factor: str) -> str:
     below, above = _errors(claim)
     beyond = max(abs(x) - claim.outer, claim.inner - abs(x))
     error = max(below, above) if abs(x) < claim.outer else below if x > 0 else above
-    times = (quantile(claim.df) * error / beyond) ** 2 if beyond > 0 else math.inf
+    times = min(quantile(claim.df) * error / beyond, _MANY) ** 2 if beyond > 0 else math.inf
     if not factor:
         return ""
     if times <= 1:
