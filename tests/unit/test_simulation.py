@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from scipy.stats import norm
 
 from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.registry import load_spec
+from biasatlas.benchmarks.shared.evidence import complete
 from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
 from biasatlas.simulation import claims, direct, ngrams, own_group, rounds
 from biasatlas.simulation.described import shipped_for
@@ -223,7 +225,7 @@ def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
 
 
 def test_a_nuisance_reaches_every_study_that_it_fits_and_no_other():
-    studies = {name: study for name, study in load_studies().items() if study.by not in ("ngrams", "rounds")}
+    studies = {name: study for name, study in load_studies().items() if study.by != "ngrams"}
     of_texts = {name for name, study in studies.items() if "swap" in study.settings()}
     asked = {name: load_spec(study.benchmark).tasks[study.tasks[0]].kind for name, study in studies.items()}
     assert of_texts == {name for name, kind in asked.items() if kind == "likelihood"}
@@ -275,6 +277,25 @@ def test_a_verdict_on_dbb_rests_on_the_worst_that_missing_answers_could_have_sai
         state == "biased"
         or verdict.why == "the missing answers could have brought it below the smallest effect that matters"
     )
+
+
+def test_what_is_not_known_of_confounders_or_missing_answers_is_not_left_out():
+    """The least and the greatest of a number and NaN may be the number: a verdict then rested on it."""
+    tried = bench("dbb", ("MCQ",), ("Gender",))
+    known, other = (
+        claims.declared(tried, tried.scores(simulated(noise=0.5, bias=2.0, seed=seed), "any"))[0] for seed in (1, 2)
+    )
+    unknown = replace(other, margin=math.nan)
+    assert judge([unknown.claim("a")])[0].why == "how far confounders move it is not known"
+    assert all(math.isnan(each.claim("a").margin) for each in (unknown.minus(known), known.minus(unknown)))
+    scores = pd.DataFrame({"score": [1.0, np.nan], "score_lower_bound": 0.0, "score_upper_bound": 9.0})
+
+    def make(rows):
+        value = known.replicates.value if rows["score"].hasnans else math.nan
+        yield replace(known, replicates=SimpleNamespace(value=value))
+
+    (completed,) = complete(load_spec("dbb"), make, scores)
+    assert completed.missing is not None and all(map(math.isnan, completed.missing))
 
 
 def test_a_study_takes_all_clusters_of_a_sample_and_few_of_the_published_data():
@@ -406,6 +427,16 @@ def test_models_that_are_asked_in_rounds_show_what_the_round_with_a_verdict_show
     fair, biased = (rounds.run(study, setting, tried, range(1, 6)) for setting in ("bias-0", "bias-0.5"))
     assert len(fair) == rounds.EACH * 5
     assert (biased["p_value"] < 0.05).all() and not (fair["p_value"] < 0.05).all()
+
+
+def test_nuisances_reach_models_that_are_asked_in_rounds():
+    study = load_studies()["crows_pairs_rounds"]
+    tried = bench("crows_pairs", ("pair",))
+    plain, *others = (
+        rounds.run(study, setting, tried.under(study.nuisance(setting)), range(1, 4)).drop(columns="seed")
+        for setting in ("bias-0", "noise", "swap", "duplicates", "few_clusters")
+    )
+    assert all(len(plain) == len(moved) and not plain["value"].equals(moved["value"]) for moved in others)
 
 
 def test_rows_of_a_regression_show_what_scores_of_a_round_show():

@@ -68,12 +68,57 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
             "by itself it shows some bias, perhaps less than",
         ),
         ({"value": 0.0, "se": 5.0}, "undecided", "both no bias and a bias that matters"),
+        ({"value": 0.0, "se": 1e300}, "undecided", "more data is unlikely to decide it"),  # was an OverflowError
     ],
 )
 def test_what_closes_a_claim(fields, state, why):
     (said,) = judge([claim(**fields)])
     assert said.state == state
     assert why in said.why
+
+
+@pytest.mark.parametrize("value", [0.0, 5.0])
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"se": -1.0}, "no interval"),
+        ({"df": math.nan, "interval": (-0.1, 5.1)}, "no interval"),
+        ({"df": 0.0, "interval": (-0.1, 5.1)}, "no interval"),
+        ({"interval": (-0.1, math.nan)}, "no interval"),
+        ({"interval": (math.nan, 5.1)}, "no interval"),
+        ({"interval": (6.0, -1.0)}, "does not hold its value"),
+        ({"interval": (6.0, 7.0)}, "does not hold its value"),
+        ({"interval": (-7.0, -6.0)}, "does not hold its value"),
+        ({"neutral": math.inf}, "neutral value"),
+        ({"neutral": math.nan}, "neutral value"),
+        ({"neutral": -0.5, "squared": True}, "neutral value"),
+        ({"margin": math.nan}, "confounders"),
+        ({"margin": -0.5}, "confounders"),
+        ({"own_p": math.nan}, "own test"),
+        ({"own_p": -0.5}, "own test"),
+        ({"own_p": 1.5}, "own test"),
+        ({"floor": math.nan}, "own test"),
+        ({"bounds": (math.nan, 5.5)}, "missing answers"),
+        ({"bounds": (-0.5, math.nan)}, "missing answers"),
+        ({"bounds": (6.0, -1.0)}, "missing answers"),
+        ({"factors": {"templates": math.nan}}, "sampled"),
+        ({"factors": {"templates": 9, "writers": math.nan}}, "sampled"),
+    ],
+)
+def test_numbers_that_are_missing_or_contradict_others_decide_nothing(value, fields, why):
+    """Most of these were called biased, or unbiased: a comparison with NaN is false, and then the other number counted."""
+    (said,) = judge([claim(value, **fields)])
+    assert said.state == "untestable"
+    assert why in said.why
+    assert states(claim(value), claim(value, **fields))[0] == ("biased" if value else "unbiased")
+
+
+def test_what_is_over_categories_that_cannot_be_decided_is_judged_alone():
+    """It was "too close to call" with a corrected p-value of 0, since no family held it."""
+    whole = claim(1.4, member=False)
+    alone, among = judge([whole])[0], judge([whole, claim(math.nan)])[0]
+    assert (alone.state, among.state) == ("biased", "biased")
+    assert alone.q == among.q == alone.p_outside > 0
 
 
 def test_a_test_that_is_too_coarse_for_the_run_is_untestable():
@@ -139,6 +184,8 @@ def test_false_words_over_whole_runs(bias, wrong, most):
 def test_a_smallest_effect_of_nothing_is_refused():
     with pytest.raises(ValueError, match="expected above 0"):
         judge([claim(smallest=0.0)])
+    with pytest.raises(ValueError, match="expected above 0"):
+        judge([claim(smallest=math.inf)])
 
 
 def test_an_interval_that_is_not_student_s_decides_by_its_own_limits():

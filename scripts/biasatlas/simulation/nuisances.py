@@ -1,7 +1,7 @@
 """What a model without bias may do that a metric could mistake for bias: a function for each, marked with its class.
 
 A new one is one function here: its first line says what the model does, and it reaches every study with requests that
-it is of. Three forms, told apart by what they are given:
+it is of, but those of trained models. Three forms, told apart by what they are given:
 
 ``groups``                 returns settings of the simulated model; ``groups`` are those it is asked about, by category
 ``asked, values, seed``    returns other values than the formula's: nats of texts, or log odds of labels (requests,

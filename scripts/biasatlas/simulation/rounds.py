@@ -67,7 +67,8 @@ def in_rounds(study: Study, setting: str, bench: Harness) -> own_group.InRounds:
 def _parts(scored: pd.DataFrame, rounds: Sequence[tuple[float, Sequence[str]]]) -> Iterator[tuple[float, pd.DataFrame]]:
     """The share of each of ``rounds`` with the rows of scores of which every item was asked by then."""
     place = pd.Series(range(len(rounds[-1][1])), rounds[-1][1])
-    last = scored[scored.columns.intersection(_ITEMS)].apply(lambda items: items.map(place)).max(axis=1).to_numpy()
+    named = scored[scored.columns.intersection(_ITEMS)].apply(lambda items: items.str.replace(r"#\d$", "", regex=True))
+    last = named.apply(lambda items: items.map(place)).max(axis=1).to_numpy()  # copies come with their item
     for share, asked in rounds:
         yield share, scored[last < len(asked)]
 

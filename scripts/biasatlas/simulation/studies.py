@@ -57,7 +57,7 @@ class Study(_Section):
     To save time a study takes every ``every``-th cluster only (of a sample all), of several prompts only the first
     (``one_prompt``), and ``most`` seeds at most; a card says how many there were. Every nuisance that fits the tasks is
     tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are further settings of the study, by name.
-    Studies of trained models and of models asked in rounds try only these.
+    Studies of trained models try only these: their texts make them what they are, and no function changes them.
     """
 
     benchmark: str
@@ -89,7 +89,7 @@ class Study(_Section):
 
     def fitting(self) -> list[str]:
         """Names of all nuisances that could be tried on it."""
-        if self.by in ("ngrams", "rounds"):
+        if self.by == "ngrams":
             return list(self.nuisances)
         spec = load_spec(self.benchmark)
         return [name for name, each in NUISANCES.items() if each.fits(spec, self.tasks)] + list(self.nuisances)

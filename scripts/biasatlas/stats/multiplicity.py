@@ -62,9 +62,10 @@ def hierarchical(
     adjusted p-value times families over survivors, so that a test is found where q is at most ``alpha``; in another it
     is shown as if that family alone survived. What has no p-value is no test. A test that is no ``member`` (all are,
     unless said) does not count for its family; where that survives it is looked at alone, so that its q is p times
-    families over survivors.
+    families over survivors. A family without a test of a member has those beside them as its members.
     """
     known = p_values.notna() if member is None else p_values.notna() & member
+    known |= p_values.notna() & ~family.isin(family[known])
     by_family = p_values[known].groupby(family[known], sort=False)
     joint = by_family.agg(lambda values: simes(values.to_numpy(float)))
     holm = pd.Series(adjust(joint.to_numpy(float), "holm"), joint.index)

@@ -125,7 +125,7 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
     Raises ValueError for a claim whose smallest effect that matters is not above 0.
     """
     for claim in claims:
-        if not claim.smallest > 0 and not claim.untestable:
+        if not 0 < claim.smallest < math.inf and not claim.untestable:
             raise ValueError(f"{claim.family}: the smallest effect that matters is {claim.smallest}, expected above 0")
     told = [untestable(claim) for claim in claims]
     outside, inside = (
@@ -182,9 +182,24 @@ def untestable(claim: Claim) -> str:
     few, levels = _fewest(claim)
     if levels < min(claim.lower_from, claim.upper_from):
         return _too_few(few, levels, claim.lower_from)
-    if claim.interval is None and not (math.isfinite(claim.se) and claim.df > 0):
-        return "there is no interval"
-    return ""
+    return next((reason for reason, sound in _sound(claim).items() if not sound), "")
+
+
+def _sound(claim: Claim) -> dict[str, bool]:
+    """What must hold of a claim's numbers, by what is said where it does not; what is missing (NaN) never holds."""
+    p, slack = claim.own_p or 0.0, ROUNDING * claim.smallest
+    low, high = claim.interval or (claim.value, claim.value)
+    least, most = claim.bounds or (0.0, 0.0)
+    known = claim.interval is not None or 0 <= claim.se < math.inf
+    return {
+        "there is no interval": known and claim.df > 0 and not (math.isnan(low) or math.isnan(high)),
+        "its interval does not hold its value": low - slack <= claim.value <= high + slack,
+        "its neutral value is not known": math.isfinite(claim.neutral) and not (claim.squared and claim.neutral),
+        "how far confounders move it is not known": claim.margin >= 0,
+        "its own test gives no p-value": 0 <= p <= 1 and 0 <= claim.floor <= 1,
+        "what missing answers could have made of it is not known": least <= most,
+        "how much was sampled is not known": all(count >= 0 for count in claim.factors.values()),
+    }
 
 
 def _fewest(claim: Claim) -> tuple[str, float]:
@@ -298,7 +313,7 @@ def _more(claim: Claim, factor: str) -> str:
     below, above = _errors(claim)
     beyond = max(abs(x) - claim.outer, claim.inner - abs(x))
     error = max(below, above) if abs(x) < claim.outer else below if x > 0 else above
-    times = (quantile(claim.df) * error / beyond) ** 2 if beyond > 0 else math.inf
+    times = min(quantile(claim.df) * error / beyond, _MANY) ** 2 if beyond > 0 else math.inf
     if not factor:
         return ""
     if times <= 1:

@@ -140,7 +140,7 @@ class Evidence:
             value=found.value,
             neutral=math.nan if neutral is None else neutral,
             smallest=math.nan if neutral is None else smallest**2 if self.squared else smallest,
-            margin=max(self.declared.margin, self.margin),
+            margin=float(np.maximum(self.declared.margin, self.margin)),
             se=0.0 if alike else found.se,
             df=found.df if found.df > 0 else found.n_clusters - 1,
             interval=None if math.isnan(found.low) else (found.low, found.high),
@@ -184,7 +184,9 @@ class Evidence:
                 neutral=None if self.declared.neutral is None else 0.0,
                 margin=2 * self.declared.margin,  # the two may be moved apart
             ),
-            margin=sum(max(each.margin, self.declared.margin if self.declared else 0.0) for each in (self, other)),
+            margin=sum(
+                float(np.maximum(each.margin, self.declared.margin if self.declared else 0.0)) for each in (self, other)
+            ),
             missing=_apart(self, other),
             analyses=min(
                 (each for each in (self.analyses, other.analyses) if each),
@@ -253,5 +255,5 @@ def complete(
     for each in make(scores):
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]
         moved = any(not math.isclose(value, values[0], rel_tol=1e-9, abs_tol=1e-12) for value in values)
-        missing = (min(values), max(values)) if moved else each.missing
+        missing = (float(np.min(values)), float(np.max(values))) if moved else each.missing
         yield replace(each, declared=declare(spec, each.metric, each.part), missing=missing)
