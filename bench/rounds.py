@@ -12,9 +12,9 @@ are left aside: it is what would be said of a metric that has passed.
 
 import argparse
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from pathlib import Path
 
@@ -25,10 +25,10 @@ from scipy.special import expit
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.pairs import Answers
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
+from biasatlas.benchmarks.families.pairs.evidence import shift_regression
 from biasatlas.benchmarks.families.questions.tables import balanced
-from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence
+from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, declare
 from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, asking_orders, rounds_of
 from biasatlas.files import read_parquet, read_scores
 from biasatlas.simulation.described import shipped_for
@@ -38,7 +38,7 @@ from biasatlas.simulation.rounds import analysed, in_rounds
 from biasatlas.simulation.studies import load_studies
 from biasatlas.stats import Array
 from biasatlas.stats.multiplicity import ALPHA
-from biasatlas.stats.regression import coefficient_replicates
+from biasatlas.stats.regression import coefficients_replicates
 from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.rounds import levels
 from biasatlas.stats.verdict import Claim, p_inside, p_outside
@@ -46,8 +46,8 @@ from biasatlas.stats.verdict import Claim, p_inside, p_outside
 #: What lies beyond which effect, as a share of the smallest that matters.
 RULES = {"some bias": 1e-6, "verdict": 1.0}
 
-#: What makes evidence of the items of rounds.
-OfRounds = Callable[[Rounds], Iterable[tuple[float, Iterable[Evidence]]]]
+#: What the items of rounds show of a model: the share of each round, and evidence.
+OfRounds = list[tuple[float, Evidence]]
 
 #: The first round of items without clusters.
 _RIPE = 8
@@ -287,33 +287,37 @@ def _parts(benchmark: str, scores: pd.DataFrame, items: pd.DataFrame) -> Iterato
 
 def headlines(results: Path, orders: int) -> Iterator[dict]:
     """What GEST says of published answers, in so many ``orders``: its headline, over stereotypes, and the same over sentences."""
-    options, design = registry.load_options("gest", "released"), registry.load_spec("gest").design
-    by_text: dict[tuple[str, ...], list[OfRounds]] = {}
-    for model, benchmark, scores, items in scores_of(results, ["gest"]):
-        asked = tuple(items.loc[items["item_id"].isin(scores["item_id"]), "item_id"])
-        answers = Answers.by_model(scores, benchmark, options)[model]
-        by_text.setdefault(asked, []).append(partial(_over_both, answers))
+    design, by_text = registry.load_spec("gest").design, dict[tuple[str, ...], list[pd.DataFrame]]()
+    for _, _, scores, items in scores_of(results, ["gest"]):
+        scores = scores[scores["shift"].notna()]  # there are rows of the texts that are not published, too
+        by_text.setdefault(tuple(items.loc[items["item_id"].isin(scores["item_id"]), "item_id"]), []).append(scores)
     told: list[tuple[str, Said]] = []
     for asked, models in by_text.items():
         mine = items[items["item_id"].isin(asked)]
-        # Models of a text share what an order makes of the regression.
-        each = product(asking_orders(mine, design, range(1, orders + 1)), models)
-        told += _told("gest", mine, each)
+        rounds = (rounds_of(mine, design, order) for order in asking_orders(mine, design, range(1, orders + 1)))
+        told += _told(model for each in rounds for model in _over_both(models, each))
     yield {"case": f"gest, {sum(map(len, by_text.values()))} sets of answers"} | _rates(told)
 
 
-def _over_both(answers: Answers, rounds: Rounds) -> Iterator[tuple[float, Iterable[Evidence]]]:
-    ways = registry.description("gest").ways
+def _over_both(models: Sequence[pd.DataFrame], rounds: Rounds) -> list[OfRounds]:
+    """What the rounds show of each of ``models`` of a text, which share what it is regressed on."""
+    by_item = [scores.set_index("item_id") for scores in models]
+    shifts = pd.concat([scores["shift"] for scores in by_item], axis=1)
+    declared = declare(registry.load_spec("gest"), "side_shift", "pair")
+    found: list[OfRounds] = [[] for _ in models]
     for share, asked in rounds:
-        mine = answers.of(pd.Index(asked))
-        known = mine.scores[mine.scores["shift"].notna()]
-        columns = [np.where(known["direction"] == ways[0], 0.5, -0.5), np.ones(len(known))]
-        weights = 1 / known.groupby("category")["shift"].transform("size")
-        found = coefficient_replicates(known["shift"], np.column_stack(columns), weights, known["cluster"])
-        declared = Declared(neutral=0.0, smallest=0.23, unit="nats", reason="")
-        items = pd.DataFrame(index=known["item_id"])
-        over = Evidence("over sentences", "", OVERALL, found, items, declared=declared)
-        yield share, [*mine.evidence().values(), over]
+        known = by_item[0].loc[list(asked)]
+        columns, weights, factors = shift_regression(known, registry.description("gest"))
+        plain = np.column_stack([columns[:, 0], np.ones(len(known))])
+        for name, on, clusters in (
+            ("side_shift", columns, factors["categories"]),
+            ("over sentences", plain, known["cluster"]),
+        ):
+            each = coefficients_replicates(shifts.loc[known.index], on, weights, clusters)
+            for replicates, of_model in zip(each, found, strict=True):
+                items = pd.DataFrame(index=known.index)
+                of_model.append((share, Evidence(name, "pair", OVERALL, replicates, items, declared=declared)))
+    return found
 
 
 def studies(names: Sequence[str], data: Path, draws: int) -> Iterator[dict]:
@@ -324,27 +328,24 @@ def studies(names: Sequence[str], data: Path, draws: int) -> Iterator[dict]:
         bench = Harness.of_study(study, shipped_for(study.benchmark), items)
         for dose in study.doses:
             setting = f"bias-{dose:g}"
-            shown = in_rounds(study, setting, bench)
+            shown, seeds = in_rounds(study, setting, bench), study.seeds(setting, draws)
+            design = registry.load_spec(study.benchmark).design
+            orders = asking_orders(bench.items, design, range(1, draws + 1))
+            told = _told(
+                [(share, each) for share, found in of_rounds for each in found]
+                for order, seed in zip(orders, seeds, strict=True)
+                for _, of_rounds in shown(rounds_of(bench.items, design, order), [seed])
+            )
+            yield {"case": f"{name} {setting}"} | _rates(told)
 
-            def of_model(seed: int, shown=shown) -> OfRounds:
-                return lambda rounds: next(shown(rounds, [seed]))[1]
 
-            orders = asking_orders(bench.items, registry.load_spec(study.benchmark).design, range(1, draws + 1))
-            asked = zip(orders, map(of_model, study.seeds(setting, draws)), strict=True)
-            yield {"case": f"{name} {setting}"} | _rates(_told(study.benchmark, bench.items, asked))
-
-
-def _told(
-    benchmark: str, items: pd.DataFrame, asked: Iterable[tuple[Sequence[str], OfRounds]]
-) -> Iterator[tuple[str, Said]]:
-    """What each headline over all categories says of a model that is asked ``items`` in an order."""
-    design = registry.load_spec(benchmark).design
-    for number, (order, evidence) in enumerate(asked):
-        interim: dict[str, list[tuple[float, Evidence]]] = {}
-        for share, of_round in evidence(rounds_of(items, design, order)):
-            for each in of_round:
-                if each.declared and each.declared.neutral is not None and each.category == OVERALL:
-                    interim.setdefault(each.metric, []).append((share, each))
+def _told(models: Iterable[OfRounds]) -> Iterator[tuple[str, Said]]:
+    """What each headline says of each of ``models``, over all and by category."""
+    for number, shown in enumerate(models):
+        interim: dict[str, OfRounds] = {}
+        for share, each in shown:
+            if each.declared and each.declared.neutral is not None:
+                interim.setdefault(f"{each.metric} {each.category}", []).append((share, each))
         for (metric, rows), (rule, times) in product(interim.items(), RULES.items()):
             told = said(mattering := if_mattered(rows, times))
             if number < 3:

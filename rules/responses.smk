@@ -58,7 +58,7 @@ use rule answer_requests as answer_shard with:
 if selection.in_rounds(CONFIG):
 
     rule answer_in_rounds:
-        """Ask a model a part of a benchmark, then twice as much, and so on, until the report's verdict is there."""
+        """Ask a model a part of a benchmark, then more of it, and so on, until the report's verdict is there."""
         input:
             ready=jobs.ready("model"),
             requests=find.files_for(find.requests),

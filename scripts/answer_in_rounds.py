@@ -62,7 +62,7 @@ with job(snakemake) as this:
     cards = read_cards(this.given("cards"))
     mine = items[items["item_id"].isin(wanted)]
     stop = ask_in_rounds(
-        rounds_of(items, design, order),
+        rounds_of(items, design, order, [of_task["item_id"] for of_task in requests.values()]),
         evidence,
         family_claims(f"{name}/{this.name}", this.benchmark, this.protocol, cards),
         tests=this.step["families"],

@@ -345,3 +345,29 @@ def test_two_models_are_compared_on_the_items_of_the_one_that_was_asked_less():
     apart = one.minus(two)
     assert apart.analyses == one.analyses
     assert apart.analyses[-1].share < two.analyses[-1].share
+
+
+def test_what_shows_no_difference_yet_is_waited_for():
+    """A claim of which the first answers are all alike had been left without a verdict, since another had one."""
+    plain, slow = Answering(40.0), Answering(40.0)
+    items, design = plain.items, registry.load_spec("bbq").design
+    first = set(plain.stop().asked)
+    slow.answers |= dict.fromkeys(first, 0.0)
+
+    def evidence(ids):
+        yield from plain.evidence(ids)
+        yield from (replace(each, metric="other") for each in slow.evidence(ids))
+
+    claims = lambda found: [(each, each.claim("m/b")) for each in found]  # noqa: E731
+    rounds = rounds_of(items, design, asking_order(items, design))
+    stop = ask_in_rounds(rounds, evidence, claims)
+    assert len(stop.asked) > len(first)
+    assert {each["state"] for each in stop.rounds[-1]["claims"]} == {"biased"}
+
+
+def test_no_round_lacks_an_item_of_a_task():
+    items, design = _items(), registry.load_spec("bbq").design
+    order = asking_order(items, design)
+    whole = rounds_of(items, design, order)
+    assert rounds_of(items, design, order, [order[:2], order[1:]]) == whole
+    assert [len(asked) for _, asked in rounds_of(items, design, order, [order, order[100:]])] == [120, 160, 240]

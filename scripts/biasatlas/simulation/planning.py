@@ -109,10 +109,11 @@ def _rounds(bench: Harness, entries: Mapping[str, SimulatedEntry]) -> _Rounds:
 
 def _parts(bench: Harness) -> Iterator[tuple[float, Harness]]:
     """What is asked by the end of each round."""
-    wanted = {item for requests in bench.requests.values() for item in requests["item_id"]}
+    tasks = [requests["item_id"].unique() for requests in bench.requests.values()]
+    wanted = {item for of_task in tasks for item in of_task}
     design, items = registry.spec_view(bench.benchmark, "studies").design, bench.items
     order = [item for item in asking_order(items, design) if item in wanted]
-    for share, asked in rounds_of(items, design, order):
+    for share, asked in rounds_of(items, design, order, tasks):
         requests = {
             task: rows[rows["item_id"].isin(asked)].reset_index(drop=True) for task, rows in bench.requests.items()
         }

@@ -6,7 +6,7 @@ from typing import Any
 
 from biasatlas.benchmarks.comparisons.cards import Card
 from biasatlas.benchmarks.comparisons.findings import claims_of
-from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
+from biasatlas.benchmarks.shared.evidence import ALIKE, OVERALL, Evidence
 from biasatlas.benchmarks.shared.stops import Key, Stop
 from biasatlas.errors import OutOfBudget
 from biasatlas.stats.multiplicity import ALPHA
@@ -87,9 +87,9 @@ def _decided(told: Sequence[tuple[Evidence, Claim]], states: Mapping[Key, Verdic
 
 
 def _waited_for(told: Sequence[tuple[Evidence, Claim]]) -> set[Key]:
-    """What a verdict is waited for: what is over all categories, unless nothing can be said of that; else by
-    category."""
-    open_ = [evidence.key for evidence, claim in told if not claim.untestable]
+    """What a verdict is waited for: what is over all categories, unless nothing can be said of that; else by category.
+    What has shown no difference yet may do so with more items."""
+    open_ = [evidence.key for evidence, claim in told if claim.untestable in ("", ALIKE)]
     return {key for key in open_ if key[2] == OVERALL} or set(open_)
 
 

@@ -20,7 +20,7 @@ from biasatlas.stats.verdict import Claim
 OVERALL = "overall"
 
 #: Why nothing is claimed of clusters that do not differ: they have no sampling error, unless one's values are bounded.
-_ALIKE = "all independent sets of questions give the same value: a scorer is broken, or there is nothing to tell apart"
+ALIKE = "all independent sets of questions give the same value: a scorer is broken, or there is nothing to tell apart"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +158,7 @@ class Evidence:
             or (self.declared.reason if neutral is None else "")
             or self.declared.closed_by
             or untestable
-            or (_ALIKE if alike else ""),
+            or (ALIKE if alike else ""),
         )
 
     def minus(self, other: "Evidence") -> "Evidence":

@@ -79,16 +79,21 @@ def _whole(design: Mapping[str, Factor]) -> list[str]:
     return [name for factor in design.values() if factor.whole for name in factor.items]
 
 
-def rounds_of(items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence[str]) -> list[tuple[float, list[str]]]:
+def rounds_of(
+    items: pd.DataFrame, design: Mapping[str, Factor], order: Sequence[str], tasks: Iterable[Iterable[str]] = ()
+) -> list[tuple[float, list[str]]]:
     """The share of ``order`` that each round ends with, and the items of all rounds so far.
 
-    There is no round of fewer items than the clusters that they are of, unless it has many.
+    There is no round of fewer items than the clusters that they are of, unless it has many, and none without an item of
+    each of ``tasks``.
     """
     sampled = clusters(items, design)
     asked = items if len(order) == len(items) else items[items["item_id"].isin(order)]
     least = len(asked[sampled].drop_duplicates()) if sampled else 1
     least = min(least, MANY)
     rounds = [(share, list(order[: math.ceil(share * len(order))])) for share in SHARES]
+    place = {item: number for number, item in enumerate(order, 1)}
+    least = max([least, *(min(place[item] for item in of_task) for of_task in tasks)])
     return [(share, asked) for share, asked in rounds if share == 1 or len(asked) >= least]
 
 

@@ -15,6 +15,7 @@ from biasatlas.benchmarks.contract import Step, metric
 from biasatlas.benchmarks.families.pairs.spec import PairsDescription, shift_of
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
+from biasatlas.stats import Array
 from biasatlas.stats.regression import coefficient_replicates
 from biasatlas.stats.replicates import Crossed, crossed_replicates, ratio_replicates
 
@@ -84,7 +85,15 @@ def shift_replicates(scores: pd.DataFrame, description: PairsDescription) -> Cro
     ways = description.ways
     if ways is None or set(known["direction"]) != set(ways):
         return None
-    way = np.where(known["direction"] == ways[0], 1.0, -1.0)
+    columns, weights, factors = shift_regression(known, description)
+    return crossed_replicates(
+        partial(coefficient_replicates, known["shift"].to_numpy(float), columns, weights), factors
+    )
+
+
+def shift_regression(known: pd.DataFrame, description: PairsDescription) -> tuple[Array, Array, dict[str, pd.Series]]:
+    """What x is regressed on, a row a pair that has one and the direction first, the weights, and the factors."""
+    way = np.where(known["direction"] == (description.ways or ("",))[0], 1.0, -1.0)
     categories = pd.get_dummies(known["category"]).to_numpy(float)
     constants = [pd.get_dummies(known[name]).to_numpy(float) for name in description.template]
     if description.compared == "texts":
@@ -98,5 +107,4 @@ def shift_replicates(scores: pd.DataFrame, description: PairsDescription) -> Cro
         factors = {f"{description.cluster_name}s": known[description.cluster_name]}
         factors |= {"words": known["term"], "other words": known["other_term"]}
     columns += [*constants, known[["words"]].to_numpy(float)]
-    estimated = partial(coefficient_replicates, known["shift"].to_numpy(float), np.column_stack(columns), weights)
-    return crossed_replicates(estimated, factors)
+    return np.column_stack(columns), weights, factors
