@@ -372,7 +372,7 @@ def _rate(told: Sequence[Said]) -> dict:
 
 def show(row: dict) -> None:
     """A row as lines of a name and a number each."""
-    told = (f"{name:42}{value if isinstance(value, str) else format(value, '.4g')}" for name, value in row.items())
+    told = (f"{name:60}{value if isinstance(value, str) else format(value, '.4g')}" for name, value in row.items())
     print(*told, "", sep="\n", flush=True)
 
 
