@@ -1,6 +1,6 @@
 """The api model kind against a loopback server: `PYTHONPATH=scripts:tests python bench/api.py NAME [ARGUMENTS]`.
 
-``faults``: 1,000 calls for each of 45 kinds of fault, met by 20 % of them: what is lost, paid twice, wrong, crashed.
+``faults``: 1,000 calls for each of 45 kinds of fault, met by 20% of them: what is lost, paid twice, wrong, crashed.
 ``kills controller`` and ``kills group``: 20 kills of a run, of Snakemake alone or of all; ``jobs``: two jobs at once,
 and SIGTERM. ``bucket``: two jobs that share a bucket alone, 20 times one of them killed (needs moto[server] and boto3).
 ``memory 1000000``: the memory that a million answers take; ``memory 1000000 100`` with 100 in a call.

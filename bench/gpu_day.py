@@ -76,7 +76,7 @@ def steps(device: str, shape: str) -> list[Step]:
             "likelihood compiled",
             300,
             bench("likelihood", *large, *dbb, "--tokens", "600" if small else "200000", "--engine-only", "--compiled"),
-            "under 5 % gained: `compiled` goes (8 % on an H200)",
+            "under 5% gained: `compiled` goes (8% on an H200)",
         ),
         Step(
             "choice compiled",

@@ -47,7 +47,7 @@ def answers(names: Sequence[str]) -> pd.DataFrame:
 
 
 def share(hits: pd.Series) -> str:
-    """A share with its 95 % Wilson interval and n."""
+    """A share with its 95% Wilson interval and n."""
     if not len(hits):
         return "–"
     low, high = proportion_confint(hits.sum(), len(hits), method="wilson")

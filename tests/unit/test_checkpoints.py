@@ -302,7 +302,7 @@ def test_the_jobs_of_a_run_hash_weights_once(kind, folder, tmp_path, monkeypatch
     context = ModelContext("mine", entry, hashes=tmp_path / "store/mine/sha256.json")
     read, digest = [], hashlib.file_digest
 
-    def reading(file, name):
+    def counted(file, name):
         read.append(Path(file.name).name)
         return digest(file, name)
 
@@ -312,7 +312,7 @@ def test_the_jobs_of_a_run_hash_weights_once(kind, folder, tmp_path, monkeypatch
         model = model.loaded if kind == "hf" else model
         return model.weights_sha256, model.config_sha256
 
-    monkeypatch.setattr(hashlib, "file_digest", reading)
+    monkeypatch.setattr(hashlib, "file_digest", counted)
     first = identity()
     assert first == checkpoint_sha256(folder) and "model.safetensors" in read
     assert identity() == first and not read  # another job of the run

@@ -364,7 +364,7 @@ ROW = {
         ({"verdict": "unbiased", "value": 0.1}, "unbiased within 5 % (q = 0.01)"),
         (
             {"verdict": "undecided", "why": "open"},
-            "undecided: open; 9 % was detectable by itself with 80% power.",
+            "undecided: open; 9% was detectable by itself with 80% power.",
         ),
         ({"protocols": 3, "agreeing": 2}, "the same under 2 of 3 protocols"),
     ],

@@ -89,7 +89,7 @@ def simulated(benchmark, items, **entries):
 
 
 def test_a_shift_and_its_interval_by_hand(tmp_path):
-    """Ten scenarios; the placebos' effects are 0, 0, 0, 10, 10, 10 and 20 % of yes, women get 40 % fewer than men."""
+    """Ten scenarios; the placebos' effects are 0, 0, 0, 10, 10, 10 and 20% of yes, women get 40% fewer than men."""
     path = described(tmp_path, repeats=None)
     items = items_of(path, tmp_path / "data")
     yes = {"name_anna": 2, "name_julia": 2, "name_peter": 6, "name_jonas": 6, "baseline": 5}

@@ -513,7 +513,7 @@ def test_a_described_set_with_sides_has_their_shift_and_its_headline(tmp_path):
 
 @pytest.mark.parametrize(("cluster", "factors"), [("{city}", {"categories", "clusters"}), ("{id}", {"categories"})])
 def test_a_shift_of_sides_is_over_clusters_too_where_categories_share_them(tmp_path, cluster, factors):
-    """Towns have what their pairs have in common in every category: 22 % of fair models were called biased without them."""
+    """Towns have what their pairs have in common in every category: 22% of fair models were called biased without them."""
     scores, _ = table_of(tmp_path, "pairs", cluster=cluster)
     found = shift_replicates(scores, registry.description(str(tmp_path / "mine.yaml")))
     assert found.factors.keys() == factors

@@ -157,7 +157,7 @@ def test_what_numbers_vary_with_is_drawn_of_any_number_of_models(models):
     table = framed(names + [""] * (models > 1), 12)
     figure, cut = saved(draw_framings(table, styles(names)))
     said = words(figure).split("\n")
-    assert len(figure.axes) == 9 and cut == [] and {"framing", "items", "30 %", "20 %"} <= set(said)
+    assert len(figure.axes) == 9 and cut == [] and {"framing", "items", "30%", "20%"} <= set(said)
     assert ({"all models", "model"} if models > 1 else {"model-0"}) <= set(said) and "model-1" not in said
     (interval,) = {tuple(part.get_segments()[0][:, 0]) for axis in figure.axes for part in axis.collections}
     assert interval == (1, 9)

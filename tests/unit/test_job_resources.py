@@ -15,7 +15,7 @@ from biasatlas.workflow.job_resources import job_resources
 @pytest.mark.parametrize(
     ("settings", "n", "repeats", "attempt", "minutes"),
     [
-        ({"requests_per_minute": 60}, 1, 1, 1, 10 + 1.5 * 600 / 57),  # at 95 % of the rate
+        ({"requests_per_minute": 60}, 1, 1, 1, 10 + 1.5 * 600 / 57),  # at 95% of the rate
         ({"requests_per_minute": 60}, 1, 1, 3, 3 * (10 + 1.5 * 600 / 57)),
         ({"requests_per_minute": 60}, 1, 10, 1, 10 + 1.5 * 6000 / 57),
         ({"requests_per_minute": 60}, 10, 10, 1, 10 + 1.5 * 600 / 57),

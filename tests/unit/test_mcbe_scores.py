@@ -131,7 +131,7 @@ def test_sc_coin_and_first_label():
 
 
 def test_sc_of_part_of_the_mass():
-    """40 % right, 10 % wrong, 50 % refusals: 80 among those that answered, 40 where a refusal is wrong."""
+    """40% right, 10% wrong, 50% refusals: 80 among those that answered, 40 where a refusal is wrong."""
 
     def respond(asked):
         return choose(

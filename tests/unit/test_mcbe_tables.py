@@ -116,7 +116,7 @@ def test_refusals_are_counted_beside_n():
 
 @pytest.mark.parametrize(("one_word", "scored_items"), [("exclude", 0), ("hundred", 1)])
 def test_rates_are_over_what_was_asked(one_word, scored_items):
-    """A model that always refuses: 100 %, though the list of one word (gender-10) is asked nothing in SS."""
+    """A model that always refuses: 100%, though the list of one word (gender-10) is asked nothing in SS."""
     options = changed(RECOMMENDED, one_word=one_word)
     part = scored(ITEMS, "SS", options, lambda asked: choose(asked, lambda _: {}))
     table = TABLES["scores"](part.assign(model="m", task="SS", category="gender"), options, PUBLISHED, {})

@@ -34,7 +34,7 @@ def _obrien_fleming(share):
 @pytest.mark.parametrize(
     ("spent", "printed"),
     [
-        # Lan and DeMets (1983) and the tables of Reboussin, DeMets, Kim and Lan (2000): five equal analyses, 5 % two-sided.
+        # Lan and DeMets (1983) and the tables of Reboussin, DeMets, Kim and Lan (2000): five equal analyses, 5% two-sided.
         (_pocock, [2.438, 2.427, 2.410, 2.397, 2.386]),
         (_obrien_fleming, [4.877, 3.357, 2.680, 2.290, 2.031]),
     ],

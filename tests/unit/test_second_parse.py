@@ -68,7 +68,7 @@ def test_agreement_is_over_parsed_replies_and_the_rate_over_the_others():
     assert (rows["second_parse_agreement"]["value"], rows["second_parse_agreement"]["n"]) == (0, 1)
     assert (rows["second_parse_rate"]["value"], rows["second_parse_rate"]["n"]) == (50, 2)
     assert rows["second_parse_kappa"]["value"] == 0
-    assert "agrees with the parser on 0.0 % of 1" in second_parse.agreement("m", "t", "other", list(rows.values()))
+    assert "agrees with the parser on 0.0% of 1" in second_parse.agreement("m", "t", "other", list(rows.values()))
 
 
 @pytest.mark.parametrize(

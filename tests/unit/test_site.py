@@ -29,7 +29,7 @@ from biasatlas.report.verdicts import Judging, named
 from biasatlas.report.verdicts import column as made_column
 from biasatlas.stats.verdict import STATES
 
-SAID = Said("A caption of 5 % & more", "Somebody 2026.", "Bias Atlas 1", "t")
+SAID = Said("A caption of 5% & more", "Somebody 2026.", "Bias Atlas 1", "t")
 
 #: Text that attacks whatever shows it.
 HOSTILE = [
@@ -103,7 +103,7 @@ def test_a_part_alone_with_the_same_values_is_shown_once():
 
 def test_a_headline_has_a_cell_for_each_model_and_part():
     found = column(table(refused=10), ["m", "other"], found=findings())
-    assert (found.cells["m"].state, found.cells["m"].said) == ("biased", "biased by at least 5 %")
+    assert (found.cells["m"].state, found.cells["m"].said) == ("biased", "biased by at least 5%")
     assert (found.cells["m"].effect, found.cells["m"].unparsed) == (2, 0.1)
     of_scenarios = column(table(refused=335, n=69, unparsed=6.4), found=findings())  # 335 replies of 5,250
     assert of_scenarios.cells["m"].unparsed == pytest.approx(0.064)
@@ -114,14 +114,14 @@ def test_a_headline_has_a_cell_for_each_model_and_part():
     assert (shown["raw"], shown["scales"][0], shown["unparsed"], shown["interval"]) == (
         "60.0",
         "+2.0",
-        "10 %",
+        "10%",
         "[56.0, 64.0]",
     )
     head = shown_column(found, Metric(50.0, "", "%"), "items.html#", {"m": shown})
     assert (head["said"], head["unit"], shown["is"].split("|")[:5]) == (
-        "biased by at least 5 %",
+        "biased by at least 5%",
         "%",
-        ["56.0", "64.0", "90", "9", "10 %"],
+        ["56.0", "64.0", "90", "9", "10%"],
     )
 
 

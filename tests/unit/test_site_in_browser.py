@@ -368,7 +368,7 @@ def test_the_first_page_shows_every_model_on_one_scale(visitor, site):
     page.click("#sizes > summary")
     assert page.locator(".front [scope=row]").all_inner_texts() == MODELS
     row = page.locator(".front tbody tr[id]").first
-    # 60 of 100 where 50 is neutral and 5 matter: two on a scale of four to either side, 48 % of the width each.
+    # 60 of 100 where 50 is neutral and 5 matter: two on a scale of four to either side, 48% of the width each.
     assert "10.0 points with the stereotype\tBiased" in row.inner_text()
     assert f": {COUNT} pairs in 9 sets." in page.inner_text(".front [scope=rowgroup]")
     assert row.locator("circle").get_attribute("cx") == "74.0%"

@@ -52,9 +52,7 @@ def test_the_second_parse_stands_in_a_column_of_its_own(run):
     assert 0 < found.loc["second_parse_agreement", "n"] <= 100
     assert found.loc["second_parse_kappa", "reason"].startswith("both give every reply the same answer")
     assert found.loc["second_parse_rate", "n"] == len(unparsed)
-    assert (
-        f"agrees with the parser on 100.0 % of {found.loc['second_parse_agreement', 'n']:.0f} sampled replies" in said
-    )
+    assert f"agrees with the parser on 100.0% of {found.loc['second_parse_agreement', 'n']:.0f} sampled replies" in said
 
 
 def test_no_other_reply_is_asked_about_and_no_score_changes(run):

@@ -20,6 +20,7 @@ from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, RATES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.sources import PACKED, load_sources, names_in, raw_files
+from biasatlas.stats.verdict import spaced
 from biasatlas.validation import unknown
 
 _SCAFFOLD = ROOT / "resources" / "scaffold"
@@ -191,7 +192,7 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
         text = getdoc(function) or ""
         own = re.search(rf"^- ``{name}``:? (.*?)(?=^- |\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
         formula = " ".join((own[1] if own else text.partition("\n\n")[0]).split())
-        neutral = "–" if metric.neutral is None else f"{metric.neutral:g} {metric.unit}".strip().replace(" %", "%")
+        neutral = "–" if metric.neutral is None else f"{metric.neutral:g}{spaced(metric.unit)}"
         rows.append((f"**`{name}`**" if name == headline else f"`{name}`", neutral, metric.direction, formula))
     return rows
 

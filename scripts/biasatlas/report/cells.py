@@ -12,6 +12,7 @@ from biasatlas.benchmarks.shared.styles import Style
 from biasatlas.report.run import Run
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column
+from biasatlas.stats.verdict import spaced
 
 #: Shares below this are not worth a word.
 _FEW = 0.005
@@ -38,7 +39,7 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
     value, low, high = (_fixed(one, decimals) for one in (cell.value, cell.low, cell.high))
     why = cell.why
     if math.isfinite(cell.findable):
-        why += f"; {number(cell.findable)}{_after(metric.unit)} was detectable by itself with 80% power"
+        why += f"; {number(cell.findable)}{spaced(metric.unit)} was detectable by itself with 80% power"
     return {
         "state": cell.state,
         "blank": math.isnan(cell.value),
@@ -74,7 +75,7 @@ def shown_column(column: Column, metric: Metric, to: str, cells: Mapping[str, di
     head = {
         "to": to,
         "said": said,
-        "unit": _after(metric.unit),
+        "unit": spaced(metric.unit),
         "why": "|".join(each.replace("|", "/") for each in why),
     }
     if column.null is None:
@@ -131,11 +132,6 @@ def badge(column: Column, data: str, note: str) -> dict[str, str]:
     return {"css": column.verdict, "text": words[column.verdict] + on}
 
 
-def _after(unit: str) -> str:
-    """A unit as it follows a number: a word has a space before it."""
-    return f" {unit}" if len(unit) > 1 else unit
-
-
 def _fixed(value: float, decimals: int) -> str:
     text = f"{value:.{decimals}f}"
     return (text.lstrip("-") if not text.strip("-0.") else text).replace("-", "−")
@@ -154,4 +150,4 @@ def _signed(value: float) -> str:
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
+    return f"{100 * share:.0f}%"

@@ -13,6 +13,7 @@ from biasatlas.report.example import example
 from biasatlas.report.run import Run
 from biasatlas.report.verdicts import Cell, Column, measured, whole
 from biasatlas.report.views import Views
+from biasatlas.stats.verdict import spaced
 
 #: Up to so many models those that are biased are named in the title, and the first question's rows are shown.
 _FEW_MODELS = 6
@@ -75,11 +76,6 @@ class Question:
     @property
     def topic(self) -> str:
         return self.headline.topic or f"{self.headline.name} of {self.source}"
-
-
-def spaced(unit: str) -> str:
-    """A ``unit`` as it follows a number."""
-    return unit if len(unit) == 1 else f" {unit}" if unit else ""
 
 
 def front(views: Views, here: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from biasatlas.report.claims import claims_report, failing_first, read_claims
 from biasatlas.report.example import asked_for
 from biasatlas.report.explorer import Adds, write_task
 from biasatlas.report.exports import Said, shortened, write_exports
-from biasatlas.report.front import Question, can_speak, front, spaced
+from biasatlas.report.front import Question, can_speak, front
 from biasatlas.report.packing import pack, pack_json, put
 from biasatlas.report.pages import HERE, Pages, shown_table
 from biasatlas.report.pictures import Pictures
@@ -34,7 +34,7 @@ from biasatlas.report.third_party import write_third_party
 from biasatlas.report.verdicts import named
 from biasatlas.report.views import Views
 from biasatlas.sources import PUBLISHED_DATA
-from biasatlas.stats.verdict import words
+from biasatlas.stats.verdict import spaced, words
 
 #: The folder of all but the index.
 PAGES = "pages"

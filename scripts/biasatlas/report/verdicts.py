@@ -87,7 +87,7 @@ def declared_null(headline: Headline, cards: Sequence[Mapping[str, Any]]) -> tup
 
 #: Statuses of units without a value that a model could have had.
 _LOST = tuple(name for name in NO_VALUE if name != "not_applicable")
-#: Half the width of a 95 % interval in standard errors.
+#: Half the width of a 95% interval in standard errors.
 _HALF_WIDTH = 1.96
 
 

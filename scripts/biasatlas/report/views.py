@@ -14,7 +14,7 @@ from biasatlas.report.pages import counted, what_model_is
 from biasatlas.report.run import Run, Study
 from biasatlas.report.text import number
 from biasatlas.report.verdicts import Cell, Column, Judging, all_cells, column, measured
-from biasatlas.stats.verdict import STATES
+from biasatlas.stats.verdict import STATES, spaced
 
 #: Facts of how a model answered, as its responses tell them, that its page shows.
 _FACTS = ("engine", "device", "dtype", "revision", "release", "version")
@@ -71,7 +71,7 @@ class Views:
     def said(self, run: Run, col: Column) -> dict[str, Any]:
         """A headline in words."""
         metric, known = run.spec.metrics[col.headline.metric], col.null is not None
-        unit = f" {metric.unit}" if metric.unit else ""
+        unit = spaced(metric.unit)
         return {
             "name": col.headline.name,
             "question": col.headline.question,

@@ -97,7 +97,7 @@ def half(groups: Groups, value: float) -> dict[str, float]:
 
 @nuisance("additive", BOTH)
 def clusters(groups: Groups) -> dict[str, Any]:
-    """30 % of the variance of preferences belongs to the cluster."""
+    """30% of the variance of preferences belongs to the cluster."""
     return {"icc": 0.3}
 
 
@@ -179,7 +179,7 @@ def confidence_by_word(asked: "TaskRequests", values: "Array", seed: int) -> "Ar
 
 @nuisance("interactive", TEXTS)
 def surer_of_the_original(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
-    """In a text that is not as its writer had it everything costs 5 % more, and common words cost less."""
+    """In a text that is not as its writer had it everything costs 5% more, and common words cost less."""
     costly = values + 0.3 * asked.log_frequency
     return costly * (1 + 0.05 * (asked.bias_roles.edits > 0))
 
@@ -246,7 +246,7 @@ def framing(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
 
 @nuisance("asking", CHOICES, columns=("identity",))
 def confidence_by_identity(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
-    """Answers about one identity of each sort are 20 % less sure, in log odds whose SD over templates is 1.5."""
+    """Answers about one identity of each sort are 20% less sure, in log odds whose SD over templates is 1.5."""
     sure = values + 1.5 * asked.leaning(seed)
     return sure * (1 - 0.2 * asked.first_groups)[:, None]
 

@@ -28,7 +28,7 @@ _ITEMS = ["item_id", "item_1", "item_2"]
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
     """As :func:`biasatlas.simulation.claims.run`, of models that are asked in rounds, each in two of ten orders.
 
-    A row is what the round with a verdict shows, or the last. Its p-value is below 5 % where the interval of any round
+    A row is what the round with a verdict shows, or the last. Its p-value is below 5% where the interval of any round
     leaves the neutral value out: of models without bias these would be called biased if any difference mattered. No
     ground truth is given, since early values lie too far out.
     """

@@ -137,7 +137,7 @@ def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFr
     ``coverage`` is over all doses. ``false_alarms`` is the greatest share under any nuisance that is significant, and
     ``mistakes`` names those under which it is more than the bar; ``claimed`` is the greatest share that would be called
     biased by at least what matters. ``tried`` has the false alarms under each nuisance, ``not_tried`` the nuisances
-    that are not among them. ``smallest_dose`` is the bias in log odds or nats that is found with a power of 80 %,
+    that are not among them. ``smallest_dose`` is the bias in log odds or nats that is found with a power of 80%,
     between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where none is
     known). ``findable`` is the distance from the neutral value that is found with that power by the width of intervals
     without bias alone, (t.975 + t.8) SE, whatever was tried.

@@ -37,7 +37,7 @@ def mean_squares(values: Array) -> dict[tuple[int, ...], MeanSquare]:
 def combination(
     squares: Mapping[tuple[int, ...], MeanSquare], weights: Mapping[tuple[int, ...], float]
 ) -> tuple[float, float, float]:
-    """The sum of mean squares times their ``weights``, and its 95 % interval by the modified large-sample method.
+    """The sum of mean squares times their ``weights``, and its 95% interval by the modified large-sample method.
 
     Ting, Burdick, Graybill, Jeyaratnam and Lu (1990), for independent mean squares of normal effects. The value can be
     below 0 where a weight is.

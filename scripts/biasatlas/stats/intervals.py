@@ -37,7 +37,7 @@ def confidence(nominal: float) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Inference:
-    """A value with its standard error, degrees of freedom of Student's t, and 95 % interval from ``n_clusters``
+    """A value with its standard error, degrees of freedom of Student's t, and 95% interval from ``n_clusters``
     clusters.
 
     What is not known is missing (NaN). ``reason`` says why there is no interval, and is empty where there is one: an
@@ -89,7 +89,7 @@ def quantile(df: float) -> float:
 
 
 def smallest_findable(se: float, df: float, power: float = 0.8) -> float:
-    """The distance from the null that a two-sided test at the level of 5 % finds with ``power``: (t.975 + t.power) SE.
+    """The distance from the null that a two-sided test at the level of 5% finds with ``power``: (t.975 + t.power) SE.
 
     Simulated power is 0.79 to 0.82 from five clusters on, where that of 2.8 SE is 0.49 to 0.71 below ten.
     """

@@ -1,7 +1,7 @@
 """What is found among many tests: families first, then what is in the families that hold something.
 
 Benjamini and Bogomolov (2014): a family is looked into only where its joint null is rejected, and its members are
-tested at the level times the share of families that are. With all nulls true nothing at all is found in 95 % of runs.
+tested at the level times the share of families that are. With all nulls true nothing at all is found in 95% of runs.
 """
 
 import numpy as np

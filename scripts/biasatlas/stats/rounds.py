@@ -1,7 +1,7 @@
 """What may be said of answers that are analysed more than once: error spending (Lan and DeMets 1983), repeated
 p-values.
 
-Answers come in rounds, and each round is analysed. At 5 % a round, three models in twenty without bias would be called
+Answers come in rounds, and each round is analysed. At 5% a round, three models in twenty without bias would be called
 biased at some round. So the error is spent, bit by bit (:func:`spending`). What a round may add gives the level
 of its tests and of its interval, by the recursion of Armitage, McPherson and Rowe (1969) from the information (1 /
 SE^2) that each analysis was measured to have. The items of a round are among those of the next, so that what comes in
@@ -40,7 +40,7 @@ def spending(share: float) -> float:
     """How much of the error is spent by a share of the items.
 
     A fifth, most of it between a tenth and a half, so that a plain bias takes few items; the rest by its eighth power,
-    for the end. Where half of the items tell half, asking once finds at most 4 % more weak biases; spending that finds
+    for the end. Where half of the items tell half, asking once finds at most 4% more weak biases; spending that finds
     more takes more items of a plain bias.
     """
     return 0.2 * (1 - (1 - share) ** 4) ** 1.5 + 0.8 * share**8

@@ -3,7 +3,7 @@
 A claim is *biased* where its distance from neutral is at least the smallest effect that matters, *unbiased* where it is
 less, *undecided* where the data allow both, and *untestable* where these data, or this metric, cannot decide.
 Superiority and equivalence are two one-sided questions about one interval (Schuirmann 1987): a lone claim is biased
-exactly if its 95 % interval lies wholly outside of neutral ± d, and unbiased exactly if it lies wholly inside.
+exactly if its 95% interval lies wholly outside of neutral ± d, and unbiased exactly if it lies wholly inside.
 """
 
 import math
@@ -29,10 +29,15 @@ ROUNDING = 1e-6
 _MANY = 100
 
 
+def spaced(unit: str) -> str:
+    """A ``unit`` as it follows a number: 5%, 5 points."""
+    return f" {unit}" if len(unit) > 1 else unit
+
+
 def words(state: str, smallest: float, unit: str, pair: bool = False) -> str:
     """A state as it is said of a model, or a ``pair`` of models; ``smallest`` is the smallest effect that matters, in
     ``unit``."""
-    size = f"{smallest:g}{f' {unit}' if unit else ''}"
+    size = f"{smallest:g}{spaced(unit)}"
     if state == "biased":
         return f"{'one is more biased' if pair else 'biased'} by at least {size}"
     if state == "unbiased":
@@ -95,7 +100,7 @@ class Claim:
 class Verdict:
     """What is said of a claim: its ``state``, and ``why`` in a sentence.
 
-    ``value``, ``neutral``, ``smallest``, the 95 % interval from ``low`` to ``high``, and ``findable``, the smallest
+    ``value``, ``neutral``, ``smallest``, the 95% interval from ``low`` to ``high``, and ``findable``, the smallest
     bias that this run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is
     the p-value that the bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q``
     is the latter's of what is unbiased and else the former's, corrected for all tests of the run. ``counted_low`` and
@@ -221,7 +226,7 @@ def _quantile(claim: Claim) -> float:
 
 
 def _interval(claim: Claim) -> tuple[float, float]:
-    """The interval that holds the value in 95 % of runs; at all analyses, where there are several."""
+    """The interval that holds the value in 95% of runs; at all analyses, where there are several."""
     if claim.interval is not None:
         return claim.interval
     half = _quantile(claim) * max(claim.se, ROUNDING * claim.smallest)

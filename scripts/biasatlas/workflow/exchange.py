@@ -55,7 +55,7 @@ class Estimate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """Its 95 % interval; None where there is none."""
+        """Its 95% interval; None where there is none."""
         low, high = self.row["ci_low"], self.row["ci_high"]
         return None if pd.isna(low) or pd.isna(high) else (float(low), float(high))
 

@@ -18,7 +18,7 @@ def test_the_default_budget_counts_layers_of_different_sizes():
 
 def test_a_gpu_has_room_for_the_keys_and_values_that_each_head_of_a_group_gets(monkeypatch):
     sizes = {"hidden_size": 3584, "num_hidden_layers": 28, "num_attention_heads": 28, "intermediate_size": 18944}
-    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (15_360_000_000, 0))  # of which 80 % count
+    monkeypatch.setattr("torch.cuda.mem_get_info", lambda device: (15_360_000_000, 0))  # of which 80% count
     weight = SimpleNamespace(device=torch.device("cuda", 0))
 
     def budget(**more):

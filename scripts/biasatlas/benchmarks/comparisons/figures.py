@@ -84,7 +84,7 @@ def draw_framings(table: pd.DataFrame, styles: Styles) -> Figure:
             axis.plot(mine["value"], y, marker, color=colour, markersize=4.5, clip_on=False)
             for height, source in zip(y, mine["source"], strict=True):
                 share = shares.get((*number, model, source))
-                said = "" if share is None else f"{share:.0f} %"
+                said = "" if share is None else f"{share:.0f}%"
                 axis.text(1.02, height, said, transform=axis.get_yaxis_transform(), va="center", fontsize=8)
         benchmark, measure, part, category = (each.replace("_", " ") for each in number)
         axis.set_title(f"{benchmark}: {measure}\n{part} {category}".replace("\n ", "\n"), fontsize=9, loc="left")

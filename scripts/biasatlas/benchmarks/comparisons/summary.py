@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from biasatlas.stats.verdict import words
+from biasatlas.stats.verdict import spaced, words
 
 _ROW = ["benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why"]
 _GROUPS = {
@@ -51,7 +51,7 @@ def summary(findings: Mapping[str, pd.DataFrame], model: str, titles: Mapping[st
 
 def sentence(row: Mapping[str, Any]) -> str:
     """A row in words; of what is untestable :func:`reasons` has one for many."""
-    unit = f" {row['unit']}" if row["unit"] else ""
+    unit = spaced(row["unit"])
     interval = f" [{_number(row['low'])}, {_number(row['high'])}]" if row["low"] is not None else ""
     shown = f"{_what(row)}, {row['category']}: {_number(row['value'])}{interval}{unit}, without bias {row['neutral']:g}"
     told = words(row["verdict"], row["smallest"], row["unit"])

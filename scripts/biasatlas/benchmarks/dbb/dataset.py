@@ -296,7 +296,7 @@ def _plain(mark: object) -> str:
 
 
 def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
-    """Share of yes for each criterion, and for all four together, in [0, 1], with Clopper and Pearson's 95 % interval.
+    """Share of yes for each criterion, and for all four together, in [0, 1], with Clopper and Pearson's 95% interval.
 
     ``sheet`` as :func:`read_evaluation` gives it. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
     ``missing``: an empty cell is missing, and a question with one is missing from "all".

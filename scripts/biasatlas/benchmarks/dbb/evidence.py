@@ -45,7 +45,7 @@ POINTS: Bounds = (0, 100)
 
 #: Below this many templates the interval of a mean product covers too seldom; its test holds its level.
 TEMPLATES_NEEDED = 200
-#: Its upper limit errs in 5 % at 200 templates, in 3 to 4 % from 600 on (2.5 % is nominal): nothing is unbiased before.
+#: Its upper limit errs in 5% at 200 templates, in 3 to 4% from 600 on (2.5% is nominal): nothing is unbiased before.
 UNBIASED_FROM = 600
 
 #: Two identities, and a type that describes them.

@@ -90,7 +90,7 @@ def distribution_as_printed(step: Step) -> Figure:
 def counts_by_category(step: Step) -> Figure:
     """Figures 4 and 8: instances over the threshold by category, a bar a model; a cross sums the printed table by type.
 
-    A category has as many instances as it has pairs of identities, 60 % of them in Race: :func:`rates_by_category`.
+    A category has as many instances as it has pairs of identities, 60% of them in Race: :func:`rates_by_category`.
     """
     (table,) = step.tables.values()
     table = table[(table["metric"] == "count") & table["category"].isin(CATEGORIES)]
@@ -107,7 +107,7 @@ def counts_by_category(step: Step) -> Figure:
         axis.vlines(at[model], rows["ci_low"], rows["ci_high"], color="0.45", linewidth=1)
         axis.plot(at[model], rows["published"], "x", color="0.1", markersize=4.5)
     axis.set_ylim(bottom=0)
-    axis.set_ylabel("Instances over the threshold, 95 % interval")
+    axis.set_ylabel("Instances over the threshold, 95% interval")
     handles, names = axis.get_legend_handles_labels()
     shown = dict(zip(names, handles, strict=True))
     if table["published"].notna().any():
@@ -124,7 +124,7 @@ def rates_by_category(step: Step) -> Figure:
         table[(table["metric"] == "rate") & table["category"].isin(CATEGORIES)],
         "category",
         step.styles,
-        label="share of the instances over the threshold (right: more bias), 95 % interval",
+        label="share of the instances over the threshold (right: more bias), 95% interval",
         order=CATEGORIES,
         limits=(0, 1),
         reference=0,
@@ -236,7 +236,7 @@ def draw_distribution(table: pd.DataFrame, styles: Styles) -> Figure:
         axis.set_xticks(range(0, 101, 20))
     axes[0].set_ylim(bottom=0)
     drawing.supxlabel("DBB: bias score of an instance (points; right: more bias)", fontsize="medium")
-    drawing.supylabel("Share of instances, 95 % interval", fontsize="medium")
+    drawing.supylabel("Share of instances, 95% interval", fontsize="medium")
     shades = {"BBQ's question shows no bias": "0.25", "it shows bias": "0.75"}
     model_legend(drawing, {}, {name: Line2D([], [], **_SQUARE, color=shade) for name, shade in shades.items()})
     return drawing

@@ -109,7 +109,7 @@ def _means(table: pd.DataFrame, by: str, styles: Styles) -> Figure:
         table,
         by,
         styles,
-        label=f"Mean over {over} (0 to 100; right: less bias), 95 % interval",
+        label=f"Mean over {over} (0 to 100; right: less bias), 95% interval",
         order=order,
         names={**CATEGORY_NAMES, **averages},
         panels="average" if table["average"].nunique() > 1 else None,
@@ -150,7 +150,7 @@ def _by_size(table: pd.DataFrame, by: str, order: Sequence[str]) -> Figure:
     for axis in axes:
         axis.tick_params(axis="x", rotation=60 if len(ticks) > 4 else 0)
     chart.supxlabel("Parameters (billions)", fontsize="medium")
-    chart.supylabel("Mean score (0 to 100; up: less bias), 95 % interval", fontsize="medium")
+    chart.supylabel("Mean score (0 to 100; up: less bias), 95% interval", fontsize="medium")
     named = dict(zip(*reversed(axes[0].get_legend_handles_labels()), strict=True))
     chart.legend(named.values(), named.keys(), loc="outside upper center", ncols=min(4, len(named)))
     return chart
@@ -220,7 +220,7 @@ def scores(step: Step) -> Figure:
         axis.set_title(task, loc="left")
     axes[-1].set_xticks(range(len(order)), [CATEGORY_NAMES[name] for name in order], rotation=35, ha="right")
     chart.colorbar(
-        image, ax=axes, label="Score (0 to 100; higher: less bias) ± half of its 95 % interval", shrink=0.6, aspect=30
+        image, ax=axes, label="Score (0 to 100; higher: less bias) ± half of its 95% interval", shrink=0.6, aspect=30
     )
     if (table["unparsed"] > _MOST).any():
         chart.supxlabel("In brackets: most replies could not be read", fontsize="medium")

@@ -15,7 +15,7 @@ def grades(step: Step) -> Figure:
         table[table["turn"] == "both"],
         "category",
         step.styles,
-        label="mean grade of the judge (1 to 10), 95 % interval",
+        label="mean grade of the judge (1 to 10), 95% interval",
         order=(*FIELDS, "mean"),
         limits=(1, 10),
         empty="no answer has a grade",

@@ -30,7 +30,7 @@ def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
 def log_unknown(where: object, what: str, ids: Iterable[str], total: int | None = None) -> None:
     """Say which predictions are of nothing that is asked, by id; they are left out.
 
-    Raises UserError where they are more than 5 % of a ``total``: predictions and data are then of two versions.
+    Raises UserError where they are more than 5% of a ``total``: predictions and data are then of two versions.
     """
     ids = list(dict.fromkeys(map(str, ids)))
     if total is not None and len(ids) > MOST_STRANGERS * total:

@@ -122,7 +122,7 @@ def offer(run: str, model: str, task: str, replies: pd.DataFrame) -> str:
     if percent <= OFFERED_ABOVE:
         return ""
     return (
-        f"{model}, {task}: {percent:.1f} % of {len(came)} replies could not be parsed. Set "
+        f"{model}, {task}: {percent:.1f}% of {len(came)} replies could not be parsed. Set "
         f"`benchmarks.{run}.parse_with` to the name of a model, and it parses these replies too, in a column of its "
         "own (docs/replies.md)."
     )
@@ -160,7 +160,7 @@ def agreement(model: str, task: str, by: str, rows: list[dict[str, object]]) -> 
         kappa = found["second_parse_kappa"]
         chance = f"no kappa: {kappa['reason']}" if kappa["reason"] else f"kappa {kappa['value']:.2f}"
         of = f"{each['n']} sampled replies that were parsed"
-        parts.append(f"agrees with the parser on {each['value']:.1f} % of {of} ({chance})")
+        parts.append(f"agrees with the parser on {each['value']:.1f}% of {of} ({chance})")
     if each := found.get("second_parse_rate"):
-        parts.append(f"finds an answer in {each['value']:.1f} % of {each['n']} that were not")
+        parts.append(f"finds an answer in {each['value']:.1f}% of {each['n']} that were not")
     return f"{model}, {task}: parsed again, {by} {' and '.join(parts)}." if parts else ""

@@ -41,8 +41,8 @@ def scores_by_domain(step: Step) -> Figure:
             _draw_icat(axis)
             _draw_models(axis, groups.get((task, category), wide[:0]), styles)
         axes[0].set_ylabel(task)
-    figure.supxlabel("language modelling score (%; right: better), 95 % interval", fontsize="medium")
-    figure.supylabel("stereotype score (%; above 50: stereotypes), 95 % interval", fontsize="medium")
+    figure.supxlabel("language modelling score (%; right: better), 95% interval", fontsize="medium")
+    figure.supylabel("stereotype score (%; above 50: stereotypes), 95% interval", fontsize="medium")
     model_legend(figure, styles, {"ideal model": Line2D([], [], **_STAR), "equal ICAT": Line2D([], [], **_CONTOUR)})
     return figure
 

@@ -70,7 +70,7 @@ class HfEntry(HubEntry):
         "nothing",
         False,
         description="Compile norms and multilayer perceptrons on one GPU. A 7B model took 8 s more to load, and then "
-        "8 % less time for likelihoods and 22 % less for choices. Needs a compiler.",
+        "8% less time for likelihoods and 22% less for choices. Needs a compiler.",
     )
     shards: int = field(
         "nothing",

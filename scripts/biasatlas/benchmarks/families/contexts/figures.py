@@ -40,7 +40,7 @@ def plane_figure(step: Step) -> Figure:
         axis.set_title(category, fontsize=8, loc="left")
         axis.set(xlim=(-5, 105), ylim=(-5, 105))
         axis.spines[["top", "right"]].set_visible(False)
-    drawing.supxlabel("difference awareness (%; right: better), 95 % interval", fontsize="medium")
-    drawing.supylabel("contextual awareness (%; up: better), 95 % interval", fontsize="medium")
+    drawing.supxlabel("difference awareness (%; right: better), 95% interval", fontsize="medium")
+    drawing.supylabel("contextual awareness (%; up: better), 95% interval", fontsize="medium")
     model_legend(drawing, step.styles, {})
     return drawing

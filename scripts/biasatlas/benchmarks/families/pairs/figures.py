@@ -15,7 +15,7 @@ def scores_figure(step: Step) -> Figure:
         table[of_all & (table["metric"] == "stereotype_score")],
         "category",
         step.styles,
-        label="pairs with the stereotypical sentence preferred (%), 95 % interval",
+        label="pairs with the stereotypical sentence preferred (%), 95% interval",
         reference=50,
         order=(*description.category_names.values(), "overall"),
         limits=(0, 100),

@@ -81,7 +81,7 @@ def read_log(step: Step) -> pd.DataFrame:
     """A response for each text, from logs of both likelihoods, such as lm-evaluation-harness' crows_pairs tasks write.
 
     A pair is known by its two texts. One that is missing, or there with different values, is "failed", with the reason
-    in ``detail``. Raises UserError where more than 5 % of the logged pairs are no item's.
+    in ``detail``. Raises UserError where more than 5% of the logged pairs are no item's.
     """
     what = f"{step.description.title}, format log"
     found: dict[frozenset[str], dict[str, float]] = {}
@@ -109,7 +109,7 @@ def _by_texts(
 ) -> pd.DataFrame:
     """Responses from the log-likelihoods of both texts of each pair, as :func:`.predictions.normal` has them.
 
-    Raises UserError where more than 5 % of a ``total`` are of no item.
+    Raises UserError where more than 5% of a ``total`` are of no item.
     """
     items, requests = step.items, step.requests
     texts = {item.item_id: (normal(item.more), normal(item.less)) for item in items.itertuples()}

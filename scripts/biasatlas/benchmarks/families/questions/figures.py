@@ -17,7 +17,7 @@ def bias_figure(step: Step) -> Figure:
         table[table["metric"] == "bias_score"],
         "category",
         step.styles,
-        label="bias score (%; right: with the stereotype), 95 % interval",
+        label="bias score (%; right: with the stereotype), 95% interval",
         reference=0,
         order=(*categories, "overall"),
         names=names | {"ambig": "Ambiguous context", "disambig": "Disambiguated context"},

@@ -30,7 +30,7 @@ def read_log(step: Step) -> pd.DataFrame:
     says "unknown". Of a question that was asked several times the probabilities are shares of its answers. An item not
     asked is "failed".
 
-    Raises UserError where more than 5 % of the questions are no item's, and for the first answer that the harness
+    Raises UserError where more than 5% of the questions are no item's, and for the first answer that the harness
     counts otherwise than the data do.
     """
     items, requests, title = step.items, step.requests, step.description.title
