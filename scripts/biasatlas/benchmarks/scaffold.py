@@ -225,9 +225,8 @@ def _verdict(benchmark: str, spec: Spec) -> str:
     if not closed_by(mine, headline.own_null):
         return f"`{headline.metric}` can get one. {size}"
     return (
-        f"`{headline.metric}` gets none until `make validate-benchmark NAME={benchmark} DATA=./folder`, with "
-        "the data in that folder, has simulated what it mistakes for bias "
-        f"([how](adding.md#a-benchmark-from-a-description)). {size}"
+        f"`{headline.metric}` gets none until it passes `make validate-benchmark NAME={benchmark} "
+        f"DATA=./folder`, with the data in that folder ([how](adding.md#a-benchmark-from-a-description)). {size}"
     )
 
 

@@ -216,11 +216,13 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
     return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
-def _object(means: str) -> str:
-    """What a headline's sentence says after the size, without what it is compared with: "about the stereotyped group,
-    all groups together", "up or down by question"."""
-    who, _, compared = means.partition("{}")[2].partition(" as ")
-    return (who + "".join(compared.partition(", ")[1:])).strip(" ,.")
+def _around(question: Question, away: float) -> tuple[str, str]:
+    """What a cell says before and after a size, without what it is compared with: "Stereotypes are", "about their own
+    group"."""
+    means, directed = question.headline.means, bool(question.headline.ends[1])
+    before, _, after = means.partition("{}")
+    lead = capital(before.rpartition(", ")[2].strip()) if away > 0 or question.base or directed else ""
+    return lead, "" if directed else after.partition(" as ")[0].strip(" ,.")
 
 
 def _where(question: Question, model: str) -> str:
@@ -277,6 +279,7 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
         "note": question.headline.note,
         "about": _asked_about(question),
         "one": question.one,
+        "pooled": not question.headline.own_null,
         "because": question.headline.reason,
         "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
         "source": question.source,
@@ -311,7 +314,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "word": cell.state.capitalize(),
         "size": value + unit,
         "short": f"{value} {question.shortly}",
-        "about": "" if question.headline.ends[1] else _object(question.headline.means),
+        "around": _around(question, away),
         "way": direction,
         # Nothing was seen, and so little asked that nothing is ruled out: a zero would read as a result.
         "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),

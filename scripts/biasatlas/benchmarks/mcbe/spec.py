@@ -116,8 +116,7 @@ class McBEOptions(Options):
     )
     ss_unparsed: Literal["exclude", "no_count"] = field(
         "scores",
-        description="SS: shares of the comparisons that could be read, or an unreadable reply counts for neither "
-        "sentence",
+        description="SS: unreadable replies are left out of the shares, or stay in and count for neither sentence",
     )
     ss_decay: Literal["paper", "released"] = field(
         "scores", description="SS: decay rate of the paper's PC, 1.8122, or of the authors' code, 0.1568"
@@ -143,7 +142,7 @@ class McBEOptions(Options):
         "judgements",
         ge=1,
         le=10,
-        description="How often a judge grades the same analysis; where its grades differ the analysis has none",
+        description="How many times a judge grades an analysis; if its grades differ, the analysis gets none",
     )
     judge_parse: Literal["decimal", "first_integer"] = field(
         "judgements",

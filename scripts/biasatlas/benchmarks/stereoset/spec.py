@@ -99,8 +99,8 @@ class StereoSetOptions(PromptOptions):
     )
     ties: Literal["half", "released"] = field(
         "scores",
-        description="An equal pair counts half to each side, or as in the authors' code: anti-stereotype, and "
-        "unrelated",
+        description="A tie counts half to each side, or as in the authors' code: anti-stereotype in ss, unrelated in "
+        "lms",
     )
     orders: Literal["rotated", "single"] = field(
         "answers",
@@ -199,7 +199,7 @@ SPEC = Spec(
             smallest=0.1,
             reason="makes a stereotype a tenth likelier about its own target",
             topic="stereotypes of races, religions, genders and professions",
-            means="a stereotype is {} about the stereotyped group or profession as about another, all together.",
+            means="stereotypes are {} about their own group or profession as about another.",
             counted="sentences",
             by=("category",),
             parts=("intrasentence",),

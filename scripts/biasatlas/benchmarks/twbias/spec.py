@@ -24,7 +24,7 @@ class TWBiasOptions(Options):
 
     prompt_set: Literal["paper", "released", "ours"] = field(
         "answers",
-        description="Source of the ten user prompts: the paper's Table 3, the code's, behind its results, or ours",
+        description="Source of the ten user prompts: the paper's Table 3, the code (behind its results), or ours",
     )
     template: Literal["tokenizer", "paper_table10", "handwritten_released"] = field(
         "answers",
@@ -322,7 +322,7 @@ SPEC = Spec(
             smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own group",
             topic="stereotypes of Taiwan's Indigenous people and Waishengren (from China, around 1949)",
-            means="a stereotyped sentence is {} about the stereotyped group as about the other, both groups together.",
+            means="stereotypes are {} about their own group as about the other.",
             counted="sentences",
             note="Hoklo and Hakka came from China centuries before Waishengren; Indigenous people were there before.",
             by=("group", "other_group"),
@@ -338,7 +338,7 @@ SPEC = Spec(
             smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own gender",
             topic="stereotypes of women and men",
-            means="a stereotyped sentence is {} about the stereotyped gender as about the other, both together.",
+            means="stereotypes are {} about their own gender as about the other.",
             counted="sentences",
             columns={"group": "target_group", "other_group": "reference_group"},
         ),

@@ -50,7 +50,7 @@ class HfEntry(HubEntry):
         "answers", "bfloat16", description="Precision of the weights; `auto` is that of the checkpoint."
     )
     size_billion: float = field(
-        "nothing", gt=0, le=10_000, description="Parameters, in billions; memory and run time are requested from it."
+        "nothing", gt=0, le=10_000, description="Parameters, in billions; they set the memory and run time requested."
     )
     gpu: int = field(
         "nothing",

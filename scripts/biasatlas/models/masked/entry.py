@@ -20,7 +20,7 @@ class MaskedEntry(HubEntry):
         0.5,
         gt=0,
         le=10_000,
-        description="Parameters, in billions; memory and run time are requested from it.",
+        description="Parameters, in billions; they set the memory and run time requested.",
     )
     gpu: int = field("nothing", 0, ge=0, le=64, description="GPUs that one job takes; 0 runs on the CPU.")
 

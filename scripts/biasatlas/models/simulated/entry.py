@@ -53,7 +53,7 @@ class SimulatedEntry(Entry):
     frequency: float = field(
         "answers",
         0.0,
-        description="Weight of minus the log of a token's frequency in the benchmark's texts, in its cost.",
+        description="Weight, in a token's cost, of minus the log of its frequency in the benchmark's texts.",
     )
     token_noise: float = field(
         "answers", 0.0, ge=0, description="Standard deviation over tokens of a random part of their cost, in nats."
@@ -61,9 +61,7 @@ class SimulatedEntry(Entry):
     text_cost: float = field(
         "answers", 0.0, ge=0, description="Share of the cost of its tokens that counts against a text in a choice."
     )
-    edit: float = field(
-        "answers", 0.0, description="What each place that differs from the writer's text costs, in nats."
-    )
+    edit: float = field("answers", 0.0, description="Cost, in nats, of each place that differs from the original text.")
     letter: float = field("answers", 0.0, description="Log odds of the option shown first.")
     letter_by_group: dict[str, float] = field("answers", {}, description="The same in questions about single groups.")
     label_length: float = field("answers", 0.0, description="Log odds of a label for each character beyond its first.")

@@ -47,9 +47,9 @@ def reference_text() -> str:
     ]
     parts = [
         "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same as "
-        "a JSON schema, for editors. The column *changes* says what is made anew when a value changes, with all that "
-        "follows from it: answers (a model is asked), judgements (a judge is asked), scores, tables, or nothing "
-        "(speed, limits, prices). Relative paths start from the folder that you run in, not from the file's.\n",
+        "a JSON schema, for editors. The column *changes* says which existing results a new value makes out of date, "
+        "with all that follows: answers (a model is asked), judgements (a judge is asked), scores, tables, or "
+        "nothing. Relative paths start from the folder that you run in, not from the file's.\n",
         "## A complete file\n\nThis is `config/my-model.yaml`; `make check CONFIG=config/my-model.yaml` says what it "
         f"will ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
     ]

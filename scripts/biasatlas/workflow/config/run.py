@@ -88,8 +88,8 @@ class Run(StagedModel):
     effort: Literal["all", "rounds"] = field(
         "answers",
         "all",
-        description="`all` asks everything. `rounds` asks a part of every template or writer, then more and more, "
-        "and stops once every verdict over all categories is reached (docs/rounds.md).",
+        description="`all` asks everything. `rounds` asks some items of every template or author, then more, and "
+        "stops once every overall verdict is reached (docs/rounds.md).",
     )
     framings: Framings | None = field(
         "answers",

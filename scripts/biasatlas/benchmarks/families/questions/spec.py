@@ -102,9 +102,9 @@ class QuestionsOptions(PromptOptions):
     )
     bias_formula: Literal["balanced", "paper"] = field(
         "tables",
-        description="Bias score in disambiguated contexts: mean over items whose right answer follows the stereotype "
-        "and those where it goes against it, 0 where no person is named; or the paper's, over all named answers, "
-        "missing there",
+        description="Bias score in disambiguated contexts: mean of two scores, for right answers that follow the "
+        "stereotype and for the others, each 0 if no person is named; or the paper's, over all named answers, missing "
+        "if none",
     )
     interval: Literal["template", "item"] = field(
         "tables", description="Unit that intervals treat as independent: a question template, or a single item"
