@@ -360,8 +360,8 @@ ROW = {
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({}, "Age: 12 [8, 16] %, without bias 0: biased by at least 5 % (q = 0.01): its interval lies beyond"),
-        ({"verdict": "unbiased", "value": 0.1}, "unbiased within 5 % (q = 0.01)"),
+        ({}, "Age: 12% [8, 16], without bias 0: biased by at least 5% (q = 0.01): its interval lies beyond"),
+        ({"verdict": "unbiased", "value": 0.1}, "unbiased within 5% (q = 0.01)"),
         (
             {"verdict": "undecided", "why": "open"},
             "undecided: open; 9% was detectable by itself with 80% power.",

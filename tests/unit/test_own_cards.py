@@ -112,7 +112,7 @@ def test_a_study_of_one_s_own_items_writes_cards(tmp_path):
     [
         ("bbq", "bbq: its studies ship with the workflow"),
         ("mine", "mine.yaml: no headline of it says what a model"),
-        ("discrim_eval", "discrim_eval: the description has 0 of the 3 placebo arms that a verdict needs"),
+        ("discrim_eval", "discrim_eval: this benchmark has none of the 3 placebos that a verdict needs"),
     ],
 )
 def test_where_nothing_can_be_validated_the_reason_is_said(tmp_path, name, sentence):

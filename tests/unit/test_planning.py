@@ -38,7 +38,7 @@ def test_a_plan_says_what_can_be_found_and_what_has_no_interval():
     text = as_text(table)
     assert "| mine | recommended | own_target_shift | intrasentence | overall | nats | 34 | 12 |" in text
     assert "Nothing to plan with: mine recommended own_target_shift intrasentence: gender, profession" in text
-    assert "stereotype_score intrasentence" in text and "the likelihood of single words" in text
+    assert "stereotype_score intrasentence" in text and "likelier words" in text
 
 
 def test_a_plan_in_rounds_says_what_a_verdict_takes():

@@ -53,7 +53,7 @@ def sentence(row: Mapping[str, Any]) -> str:
     """A row in words; of what is untestable :func:`reasons` has one for many."""
     unit = spaced(row["unit"])
     interval = f" [{_number(row['low'])}, {_number(row['high'])}]" if row["low"] is not None else ""
-    shown = f"{_what(row)}, {row['category']}: {_number(row['value'])}{interval}{unit}, without bias {row['neutral']:g}"
+    shown = f"{_what(row)}, {row['category']}: {_number(row['value'])}{unit}{interval}, without bias {row['neutral']:g}"
     told = words(row["verdict"], row["smallest"], row["unit"])
     q = f" (q = {row['q']:.2g})" if row["verdict"] in ("biased", "unbiased") else ""
     findable = f"; {_number(row['findable'])}{unit} was detectable by itself with 80% power"

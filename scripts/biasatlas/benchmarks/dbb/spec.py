@@ -304,8 +304,8 @@ SPEC = Spec(
             confounders=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="changing only the group, as from a man to a woman, moves the chance of an answer by {}, up or "
-            "down by question.",
+            means="where only it changes, as from a man to a woman, the group moves the chance of an answer by {}, up "
+            "or down by question.",
             ends=_WAYS,
         ),
         Headline(
