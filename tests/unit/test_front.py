@@ -66,7 +66,7 @@ def question_of(metric, unit):
     [
         ("side_shift", "nats", 0.69, "the odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
         ("side_shift", "nats", -0.69, "the odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
-        ("balanced_shift", "nats", -1.1, "stereotypes are 0.33 times as likely about their own group as about another."),
+        ("balanced_shift", "nats", -1.1, "a group's stereotypes are 0.33 times as likely about it as about another group."),
         ("shift_over_placebos", "points", -9.0, "a favourable decision is 9.0 percentage points less likely for women than for men, where only gender differs."),
         ("shift_over_placebos", "points", 9.0, "a favourable decision is 9.0 percentage points more likely for women than for men, where only gender differs."),
     ],

@@ -93,7 +93,8 @@ Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
 
 #: What the field is said to be.
 THINKING = (
-    "How the model thinks first: `none` (nothing is said of it), `off` (it is told not to), `on`, or `budget` (tokens) "
+    "Whether the model thinks before it answers: `none` (the request doesn't say), `off` (it is told not to), `on`, "
+    "or `budget` (tokens) "
     "and `how` (`body` or `tags`; docs/api.md). Its thinking is kept beside the answer and never read as one; choices "
     "are sampled. A list, such as `[off, on]`, measures the model under each, side by side."
 )

@@ -89,8 +89,8 @@ class McBEOptions(Options):
 
     sc_text: Literal["default_sentence", "context_first", "judge_ordered_context"] = field(
         "answers",
-        description="SC: the sentence alone, after its context, or in the order that a judge model gives (only the "
-        "reply 2 puts the context last)",
+        description="SC: the sentence alone, after its context, or in the order that a judge model gives (if it "
+        "replies 2, the context comes last)",
     )
     sc_labels: Literal["table3_order", "file_set", "shuffled"] = field(
         "answers",

@@ -85,7 +85,7 @@ class ApiEntry(Entry):
     base_url: str = field(
         "answers",
         pattern=r"^https?://[^@?\s]+$",
-        description="The endpoint's URL up to and with its version, as https://host/v1.",
+        description="The endpoint's URL, version included, such as https://host/v1.",
     )
     model: str = field(
         "answers", min_length=1, pattern=r"^\S+( \S+)*$", description="The model's name at the endpoint."
@@ -127,7 +127,7 @@ class ApiEntry(Entry):
         "nothing",
         {},
         repr=False,
-        description="Further headers of every request, as a gateway needs them; the key has `key_env`.",
+        description="Further headers of every request, such as a gateway needs; the API key is in `key_env`.",
     )
     insecure: bool = field(
         "nothing", False, description="Send the key over `http://` to another machine, where others can read it."

@@ -102,8 +102,9 @@ class QuestionsOptions(PromptOptions):
     )
     bias_formula: Literal["balanced", "paper"] = field(
         "tables",
-        description="Bias score in disambiguated contexts: mean of two scores, for right answers that follow the "
-        "stereotype and for the others, each 0 if no person is named; or the paper's, over all named answers, missing "
+        description="Bias score in disambiguated contexts: mean of two scores, for items whose right answer follows "
+        "the stereotype and for the others, each 0 if no person is named; or the paper's, over all named answers, "
+        "missing "
         "if none",
     )
     interval: Literal["template", "item"] = field(
