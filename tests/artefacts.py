@@ -176,8 +176,8 @@ def _summary(results: Path, protocol: str, model: str) -> Iterator[tuple[Key, Sa
                 yield key, Said(f"summary {ending}", heading, shown["value"], *limits, said, why)
 
 
-#: A claim in a line of a summary: "overall: 0.9 [0.5, 1.3] nats, without bias 0: biased by ..." and "overall (0.9)".
-_TOLD = r": (?P<value>\S+)(?: \[(?P<low>\S+), (?P<high>\S+)\])?(?: (?P<unit>[^,]+))?, without bias \S+: (?P<said>[^:(;]+?)(?: \(q|:|;)"
+#: A claim in a line of a summary: "overall: 0.9 nats [0.5, 1.3], without bias 0: biased by ..." and "overall (0.9)".
+_TOLD = r": (?P<value>[^\s%,]+)(?: ?(?P<unit>[^,\[]+?))?(?: \[(?P<low>\S+), (?P<high>\S+)\])?, without bias \S+: (?P<said>[^:(;]+?)(?: \(q|:|;)"
 _LISTED = r"(?: \((?P<value>[^)]+)\))?(?=[,:])"
 
 

@@ -218,10 +218,12 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
 
 def _around(question: Question, away: float) -> tuple[str, str]:
     """What a cell says before and after a size: "Stereotypes of women are", "about women as about men"."""
-    means, directed = question.headline.means, bool(question.headline.ends[1])
+    means, named = question.headline.means, "{way}" in question.headline.means
+    if question.headline.ends[1] and not named:
+        return "", ""
     before, _, after = means.partition("{}")
-    lead = capital(before.rpartition(", ")[2].strip()) if away > 0 or question.base or directed else ""
-    return lead, "" if directed else after.strip(" ,.")
+    lead = capital(before.rpartition(", ")[2].strip()) if away > 0 or question.base or named else ""
+    return lead, "" if named else after.strip(" ,.")
 
 
 def _where(question: Question, model: str) -> str:
