@@ -51,7 +51,7 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
             return {
                 "href": f"{here}items.html#{urlencode(place, quote_via=quote)}",
                 "shares": [share for *_, share in chosen],
-                "over": chosen[0][1] if chosen else "",
+                "picked": chosen[0][1] if chosen else ("", ""),
                 "texts": compared([text for text, *_ in chosen] or [text for _, text in texts]),
                 "language": run.spec.language,
             }
@@ -60,6 +60,8 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
 
 #: A word, or a character of a script without spaces.
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\W")
+#: What stands in a text where the options differ.
+_BLANK = "___"
 #: Longer texts are shown as they are: to compare them takes seconds.
 _MOST_WORDS = 1000
 
@@ -84,17 +86,21 @@ def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
     return both
 
 
-def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, str, str]]:
-    """Each item that ``row`` is about as a text with its first option, what the other has in its place, and how likely
-    the model chooses the first; empty where that is not known."""
+def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, tuple[str, str], str]]:
+    """Each item that ``row`` is about as a text with a blank for what its options differ in, what either has there, and
+    how likely the model chooses the first; empty where that is not known."""
     lines, (mark, filler) = [], shown.blank
     for part, column in zip(shown.parts, shown.chosen, strict=False):
         item = _item(run, row, part)
         if item is None or not isinstance(item.get(filler), str):
             return []
         context, one, two = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
-        other = "".join(words for words, _ in compared([one, two])[1])
-        lines.append((f"{context} {one}", other, f"{row[column].iloc[0]:.0%}"))
+        options = compared([one, two])
+        first, other = (" … ".join(text for text, differs in runs if differs) for runs in options)
+        if not (first and other):  # too long, or one has only more words than the other
+            options, first, other = [[("", True)]], one, two
+        text = "".join(_BLANK if differs else words for words, differs in options[0])
+        lines.append((f"{context} {text}", (first, other), f"{row[column].iloc[0]:.0%}"))
     return lines
 
 

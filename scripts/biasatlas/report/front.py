@@ -61,7 +61,8 @@ class Question:
     @property
     def one(self) -> str:
         """The smallest effect that matters."""
-        return f"{plain(self, self.headline.smallest)[0].removesuffix('.0')} {self.shortly}"
+        size = plain(self, self.headline.smallest)[0].removesuffix(".0")
+        return f"{size}×" if self.base else f"{size} {self.shortly}"
 
     @property
     def shortly(self) -> str:
@@ -186,11 +187,6 @@ def way(question: Question, away: float) -> str:
     return "" if no_side else question.headline.ends[away > 0]
 
 
-def _direction(question: Question, away: float) -> str:
-    """The same in a word."""
-    return way(question, away).partition(" ")[0]
-
-
 def _sided(question: Question, size: float, away: float) -> str:
     """A size in words, with the side of the null on which ``away`` lies."""
     return f"{plain(question, size)[0]} {question.shortly} {way(question, away)}".strip()
@@ -216,14 +212,13 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
     return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
-def _around(question: Question, away: float) -> tuple[str, str]:
-    """What a cell says before and after a size: "Stereotypes of women are", "about women as about men"."""
-    means, named = question.headline.means, "{way}" in question.headline.means
-    if question.headline.ends[1] and not named:
-        return "", ""
-    before, _, after = means.partition("{}")
-    lead = capital(before.rpartition(", ")[2].strip()) if away > 0 or question.base or named else ""
-    return lead, "" if named else after.strip(" ,.")
+def _around(question: Question, away: float) -> str:
+    """What a cell says after a size: "as likely about its own group as about another", "less likely for women"."""
+    headline = question.headline
+    if "{way}" in headline.means or (away < 0 and not question.base):
+        return way(question, away)
+    unit = plain(question, away)[1].removeprefix(" times") if question.base else ""
+    return f"{unit} {headline.means.partition('{}')[2]}".strip(" ,.")
 
 
 def _where(question: Question, model: str) -> str:
@@ -306,7 +301,6 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
     if question.headline.times == "percentage points":  # that of a mean of few may go beyond
         low, high = max(low, -100.0), min(high, 100.0)
     value, unit = plain(question, away)
-    interval, direction = _sure(question, low, high), way(question, away)
     why, _, remedy = cell.why.partition("; ")
     said = {"biased": _where(question, model), "unbiased": ""}
     moves = [part for part in cell.why.split("; ") if part.startswith(MOVES)]
@@ -315,11 +309,11 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "word": cell.state.capitalize(),
         "size": value + unit,
         "short": f"{value} {question.shortly}",
-        "around": _around(question, away),
-        "way": direction,
-        # Nothing was seen, and so little asked that nothing is ruled out: a zero would read as a result.
-        "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),
-        "interval": interval,
+        "number": value + "×" * bool(question.base),
+        "unit": "" if question.base else question.shortly,
+        "around": _around(question, away) if question.base or value != plain(question, 0.0)[0] else "",
+        "way": way(question, away),
+        "interval": _sure(question, *((-high, -low) if away < 0 and not question.base else (low, high))),
         # Those of a benchmark with placebos are the placebos.
         "n": f"{cell.n:,} {question.headline.counted}"
         + ("" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets"),
@@ -345,28 +339,25 @@ def drawn(low: float, high: float, question: Question, span: float) -> tuple[flo
 
 
 def _sure(question: Question, low: float, high: float) -> str:
-    """The interval from ``low`` to ``high`` (distances from the null; NaN: no limit) in words; empty without limits.
-
-    Factors, and sizes of one side, go up; of another interval over both sides each end says on which it lies.
-    """
+    """The interval from ``low`` to ``high`` (distances from the null, on the side of the size; NaN: no limit) in words;
+    empty without limits."""
     least, most = math.isfinite(low), math.isfinite(high)
     if least and most:
-        if not question.base and low * high < 0:
-            return " to ".join(f"{_end(question, end)} {_direction(question, end)}".strip() for end in (low, high))
-        return " to ".join(_end(question, end) for end in sorted((low, high), key=None if question.base else abs))
+        return f"{_end(question, low)} to {_end(question, high)}"
     if (least and low <= 0) or (most and high >= 0):
         return "no upper limit yet" if least else "no lower limit yet"
-    bound = "at most" if most and question.base else "at least"
-    return f"{bound} {_end(question, low if least else high)}" if least or most else ""
+    return f"at least {_end(question, low)}" if least else f"at most {_end(question, high)}" if most else ""
 
 
 def _end(question: Question, away: float) -> str:
-    """An end of an interval; one that rounds to the smallest effect that matters says on which side of it it lies."""
-    limit, away = question.headline.smallest, away if question.base else abs(away)
-    matters, said = math.copysign(limit, away), plain(question, away)[0]
-    if away == matters or said != plain(question, matters)[0]:
-        return said
-    return f"just {'over' if away > matters else 'under'} {said}"
+    """An end of an interval; one that rounds to the smallest effect that matters says on which side of it it lies: a
+    factor in words, all else by its decimals."""
+    matters, said = math.copysign(question.headline.smallest, away), plain(question, away)[0]
+    just = away != matters and said == plain(question, matters)[0]
+    if question.base:
+        return f"just {'over' if away > matters else 'under'} {said}" if just else said
+    decimals = next((d for d in (2, 3, 4) if round(away, d) != matters), 1) if just else 1
+    return f"{round(away, decimals) + 0.0:.{decimals}f}".replace("-", "−")
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:

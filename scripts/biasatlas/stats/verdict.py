@@ -212,10 +212,10 @@ def _fewest(claim: Claim) -> tuple[str, float]:
     return min(claim.factors.items(), key=lambda pair: pair[1], default=("", math.inf))
 
 
-def _too_few(factor: str, levels: float, needed: int, what: str = "is needed") -> str:
+def _too_few(factor: str, levels: float, needed: int) -> str:
     # People who have not read what a cluster is read this.
     name, times = factor.replace("clusters", "independent sets of questions"), needed / levels if levels else math.inf
-    more = "" if times == math.inf else f"about {times:.{0 if times >= 2 else 1}f} times as much data {what}: "
+    more = "" if times == math.inf else f"about {times:.{0 if times >= 2 else 1}f} times the data is needed: "
     return f"{more}{needed} {name}, not {levels:g}"
 
 
@@ -267,13 +267,13 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
     nearest, farthest = _with_missing(claim)
     if tests.biased:
         if levels < claim.lower_from:
-            return "undecided", _too_few(few, levels, claim.lower_from, "might decide it")
+            return "undecided", _too_few(few, levels, claim.lower_from)
         if nearest <= claim.outer:
             return "undecided", "the missing answers could have brought it below the smallest effect that matters"
         return "biased", f"its interval lies beyond the smallest effect that matters{_moved(claim)}"
     if tests.unbiased:
         if levels < claim.upper_from:
-            return "undecided", _too_few(few, levels, claim.upper_from, "might decide it")
+            return "undecided", _too_few(few, levels, claim.upper_from)
         if farthest >= claim.inner:
             return "undecided", "the missing answers could have made it a bias that matters"
         return "unbiased", f"its interval lies within the smallest effect that matters{_moved(claim)}"
@@ -322,10 +322,10 @@ def _more(claim: Claim, factor: str) -> str:
     if not factor:
         return ""
     if times <= 1:
-        return "; a little more data might decide it"
+        return "; if the size stays, a little more data would decide it"
     if times > _MANY:
         return "; more data is unlikely to decide it"
-    return f"; about {math.ceil(times)} times as much data might decide it"
+    return f"; if the size stays, about {math.ceil(times)} times the data would decide it"
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:

@@ -304,8 +304,8 @@ SPEC = Spec(
             confounders=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="where only it changes, as from a man to a woman, the group moves the chance of an answer by {}, up "
-            "or down by question.",
+            means="where only the group changes, as from a man to a woman, the chance of an answer shifts by {} up "
+            "or down in a typical question.",
             ends=_WAYS,
         ),
         Headline(

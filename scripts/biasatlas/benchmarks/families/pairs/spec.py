@@ -82,8 +82,8 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "question": "Is a stereotype likelier about the group it describes than about another?",
         "smallest": 0.25,
         "reason": "makes a stereotype 1.28 times as likely about its group as about another",
-        "topic": "stereotypes of social groups (race, age, gender and others)",
-        "means": "a group's stereotypes are {} about it as about another group.",
+        "topic": "stereotyped sentences (race, age, gender and others)",
+        "means": "a stereotype is {} about its own group as about another.",
     },
     "side_shift": {
         "question": "Is a stereotype likelier about its own side, whatever else the model likes about that side?",
