@@ -9,7 +9,7 @@ import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.report.example import asked_for, compared
-from biasatlas.report.front import Question, _sentence, _sure, _tally, _title, at, drawn, plain, way
+from biasatlas.report.front import Question, _around, _sentence, _sure, _tally, _title, at, drawn, plain, way
 from biasatlas.report.run import Run, Study, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -28,8 +28,7 @@ def test_every_headline_with_a_null_has_words_for_it(name, headline):
     assert headline.means.count("{}") == 1
     unit = load_spec(name).metrics[headline.metric].unit
     if not unit.startswith(("nats", "base-10 logs")):  # what is said as a factor has no side
-        first = [end.partition(" ")[0] for end in headline.ends]
-        assert first[0] != first[1]  # an interval over both sides names them by their first words
+        assert headline.ends[0] != headline.ends[1]
 
 
 @pytest.mark.parametrize(
@@ -66,13 +65,28 @@ def question_of(metric, unit):
     [
         ("side_shift", "nats", 0.69, "the odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
         ("side_shift", "nats", -0.69, "the odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
-        ("balanced_shift", "nats", -1.1, "a group's stereotypes are 0.33 times as likely about it as about another group."),
+        ("balanced_shift", "nats", -1.1, "a stereotype is 0.33 times as likely about its own group as about another."),
         ("shift_over_placebos", "points", -9.0, "a favourable decision is 9.0 percentage points less likely for women than for men, where only gender differs."),
         ("shift_over_placebos", "points", 9.0, "a favourable decision is 9.0 percentage points more likely for women than for men, where only gender differs."),
     ],
 )  # fmt: skip
 def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
     assert "".join(_sentence(question_of(metric, unit), Cell("m", "biased", "", "", value=value, null=0.0))) == said
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit", "away", "before", "after"),
+    [
+        ("balanced_shift", "nats", -1.1, "A stereotype is", "as likely about its own group as about another"),
+        ("consistent_shift", "points", 66.6, "The chance of an answer shifts by", "up or down in a typical question"),
+        ("consistent_shift", "points", -6.6, "", "reversed when reworded"),
+        ("stereotype_score", "%", 12.0, "It chooses the stereotype", "more often than half of the time"),
+        ("stereotype_score", "%", -12.0, "", "against the stereotype"),
+        ("shift_over_placebos", "points", -9.0, "A favourable decision is", "less likely for women than for men"),
+    ],
+)
+def test_a_cell_is_a_sentence_around_its_size(metric, unit, away, before, after):
+    assert _around(question_of(metric, unit), away) == (before, after)
 
 
 def test_a_scale_ends_where_it_ends():
@@ -142,17 +156,16 @@ def test_the_title_clears_no_model_that_has_no_answer(found, said):
 @pytest.mark.parametrize(
     ("low", "high", "said"),
     [
-        (-2.0, 3.5, "2.0 worse to 3.5 better"),
+        (-2.0, 3.5, "−2.0 to 3.5"),
         (0.0, 3.5, "0.0 to 3.5"),
-        (-0.01, 3.5, "0.0 to 3.5 better"),
-        (-9.0, -2.0, "2.0 to 9.0"),
+        (-0.01, 3.5, "0.0 to 3.5"),
+        (2.0, 9.0, "2.0 to 9.0"),
         (1.0, math.nan, "at least 1.0"),
-        (math.nan, -4.0, "at least 4.0"),
         (-1.0, math.nan, "no upper limit yet"),
         (math.nan, 4.0, "no lower limit yet"),
         (math.nan, math.nan, ""),
-        (5.02, 9.0, "just over 5.0 to 9.0"),
-        (-4.98, 4.98, "just under 5.0 worse to just under 5.0 better"),
+        (5.02, 9.0, "5.02 to 9.0"),
+        (-4.98, 4.9996, "−4.98 to 4.9996"),
     ],
 )
 def test_an_interval_is_said_by_the_limits_that_there_are(low, high, said):

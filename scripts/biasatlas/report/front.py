@@ -212,13 +212,17 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
     return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
-def _around(question: Question, away: float) -> str:
-    """What a cell says after a size: "as likely about its own group as about another", "less likely for women"."""
+def _around(question: Question, away: float) -> tuple[str, str]:
+    """What a cell says before and after a size: "A stereotype is", "as likely about its own group as about another"."""
     headline = question.headline
-    if "{way}" in headline.means or (away < 0 and not question.base):
-        return way(question, away)
-    unit = plain(question, away)[1].removeprefix(" times") if question.base else ""
-    return f"{unit} {headline.means.partition('{}')[2]}".strip(" ,.")
+    before, _, after = headline.means.partition("{}")
+    lead = capital(before.rpartition(", ")[2].strip())
+    if "{way}" in headline.means:
+        return lead, way(question, away)
+    if away < 0 and not question.base:
+        return "", way(question, away)
+    unit = plain(question, away)[1].removeprefix(" times ") if question.base else ""
+    return lead, f"{unit}{after}".strip(" ,.")
 
 
 def _where(question: Question, model: str) -> str:
@@ -311,7 +315,9 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "short": f"{value} {question.shortly}",
         "number": value + "×" * bool(question.base),
         "unit": "" if question.base else question.shortly,
-        "around": _around(question, away) if question.base or value != plain(question, 0.0)[0] else "",
+        "around": _around(question, away),
+        # Nothing was seen, and so little asked that nothing is ruled out: a zero would read as a result.
+        "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),
         "way": way(question, away),
         "interval": _sure(question, *((-high, -low) if away < 0 and not question.base else (low, high))),
         # Those of a benchmark with placebos are the placebos.

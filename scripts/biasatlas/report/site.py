@@ -55,7 +55,7 @@ class Site:
         self.views = Views(study, model_styles, self.tables)
         self.pictures = Pictures()
         nav = [("numbers", "All numbers"), ("compare", "Compare"), ("items", "Items"), ("data", "Data")]
-        nav += [("cost", "Cost"), ("replication", "Printed"), ("validity", "Validity")]
+        nav += [("cost", "Cost"), ("replication", "Published"), ("validity", "Validity")]
         self.pages = Pages(study, nav)
 
     def write(self, index: Path) -> None:
