@@ -130,6 +130,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
+        "others": [model for model in by_model if few and biased and model["all"] and not model.get("biased")],
         "counts": _tally([cell for cells in table for cell in cells]),
         "models": by_model,
         "questions": heads,
@@ -213,7 +214,7 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
 
 
 def _around(question: Question, away: float) -> tuple[str, str]:
-    """What a cell says before and after a size: "A stereotype is", "as likely about its own group as about another"."""
+    """What a cell says before and after a size: "A stereotype is", "as likely about the group it targets as about another"."""
     headline = question.headline
     before, _, after = headline.means.partition("{}")
     lead = capital(before.rpartition(", ")[2].strip())
@@ -223,6 +224,14 @@ def _around(question: Question, away: float) -> tuple[str, str]:
         return "", way(question, away)
     unit = plain(question, away)[1].removeprefix(" times ") if question.base else ""
     return lead, f"{unit}{after}".strip(" ,.")
+
+
+def _within(question: Question) -> str:
+    """The sizes of a model without a bias that matters."""
+    smallest = question.headline.smallest
+    if not question.base:
+        return f"below {question.one}" if not question.headline.ends[1] else f"within {question.one}"
+    return f"from {plain(question, -smallest)[0]} to {plain(question, smallest)[0]}×"
 
 
 def _where(question: Question, model: str) -> str:
@@ -279,6 +288,7 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
         "note": question.headline.note,
         "about": _asked_about(question),
         "one": question.one,
+        "within": _within(question),
         "pooled": not question.headline.own_null,
         "because": question.headline.reason,
         "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),

@@ -321,11 +321,12 @@ def _more(claim: Claim, factor: str) -> str:
     times = min(quantile(claim.df) * error / beyond, _MANY) ** 2 if beyond > 0 else math.inf
     if not factor:
         return ""
+    shows = f"{'show' if abs(x) > claim.outer else 'rule out'} a bias that matters"
     if times <= 1:
-        return "; if the size stays, a little more data would decide it"
+        return f"; a little more data could {shows}"
     if times > _MANY:
         return "; more data is unlikely to decide it"
-    return f"; if the size stays, about {math.ceil(times)} times the data would decide it"
+    return f"; about {math.ceil(times)} times the data could {shows}"
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
