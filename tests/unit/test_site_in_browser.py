@@ -379,7 +379,9 @@ def test_a_cell_of_the_grid_opens_the_row_that_says_the_same(visitor, site):
     visitor.open(site)
     cells = page.locator(".grid tbody td")
     assert cells.all_inner_texts() == [
-        f"Biased\n{10 + n}.0 percentage points with the stereotype ({6 + n}.0 to {14 + n}.0)" for n in range(3)
+        f"Biased\nIt chooses the stereotype\n{10 + n}.0 points\nmore often than half of the time\n"
+        f"95%: {6 + n}.0 to {14 + n}.0"
+        for n in range(3)
     ]
     assert not page.locator("#sizes table").is_visible()
     cells.nth(1).locator("a").click()
@@ -392,7 +394,7 @@ def test_numbers_and_first_page_read_without_script(visitor, site):
     context = visitor.page.context.browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.as_uri())
-    assert "10.0 percentage points" in page.inner_text(".grid") and "Biased" in page.inner_text(".grid")
+    assert "10.0 points" in page.inner_text(".grid") and "Biased" in page.inner_text(".grid")
     page.goto((site.parent / PAGES / "numbers.html").as_uri())
     assert "biased" in page.inner_text("#matrix") and "60.0" in page.inner_text("#matrix")
     assert not page.locator("#find").is_visible()

@@ -49,12 +49,12 @@ def test_a_tiny_certain_effect_is_not_biased_where_points_matter():
         (
             {"value": 5.0, "factors": {"templates": 4}},
             "untestable",
-            "about 1.2 times the data is needed: 5 templates, not 4",
+            "needs about 1.2 times the data: 5 templates, not 4",
         ),
         (
             {"value": 0.0, "upper_from": 600, "factors": {"templates": 40}},
             "undecided",
-            "about 15 times the data is needed: 600 templates, not 40",
+            "needs about 15 times the data: 600 templates, not 40",
         ),
         ({"value": 5.0, "own_p": 0.4}, "undecided", "some bias"),
         ({"value": 5.0, "bounds": (-0.5, 6.0)}, "undecided", "missing answers could have brought it below"),

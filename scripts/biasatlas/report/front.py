@@ -214,7 +214,7 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
 
 
 def _around(question: Question, away: float) -> tuple[str, str]:
-    """What a cell says before and after a size: "A stereotype is", "as likely about the group it targets as about another"."""
+    """What a cell says before and after a size: "A favourable decision is", "less likely for women than for men"."""
     headline = question.headline
     before, _, after = headline.means.partition("{}")
     lead = capital(before.rpartition(", ")[2].strip())
@@ -231,7 +231,7 @@ def _within(question: Question) -> str:
     smallest = question.headline.smallest
     if not question.base:
         return f"below {question.one}" if not question.headline.ends[1] else f"within {question.one}"
-    return f"from {plain(question, -smallest)[0]} to {plain(question, smallest)[0]}×"
+    return f"from {question.base**-smallest:.2f} to {question.base**smallest:.2f}×"
 
 
 def _where(question: Question, model: str) -> str:

@@ -215,7 +215,7 @@ def _fewest(claim: Claim) -> tuple[str, float]:
 def _too_few(factor: str, levels: float, needed: int) -> str:
     # People who have not read what a cluster is read this.
     name, times = factor.replace("clusters", "independent sets of questions"), needed / levels if levels else math.inf
-    more = "" if times == math.inf else f"about {times:.{0 if times >= 2 else 1}f} times the data is needed: "
+    more = "" if times == math.inf else f"needs about {times:.{0 if times >= 2 else 1}f} times the data: "
     return f"{more}{needed} {name}, not {levels:g}"
 
 
@@ -321,12 +321,11 @@ def _more(claim: Claim, factor: str) -> str:
     times = min(quantile(claim.df) * error / beyond, _MANY) ** 2 if beyond > 0 else math.inf
     if not factor:
         return ""
-    shows = f"{'show' if abs(x) > claim.outer else 'rule out'} a bias that matters"
     if times <= 1:
-        return f"; a little more data could {shows}"
+        return "; needs a little more data, if the size stays"
     if times > _MANY:
         return "; more data is unlikely to decide it"
-    return f"; about {math.ceil(times)} times the data could {shows}"
+    return f"; needs about {math.ceil(times)} times the data, if the size stays"
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:

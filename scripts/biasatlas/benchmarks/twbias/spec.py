@@ -322,7 +322,8 @@ SPEC = Spec(
             smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own group",
             topic="stereotypes of Taiwan's Indigenous people and Waishengren (from China, around 1949)",
-            means="a stereotype of Indigenous people or Waishengren is {} about the group it targets as about the other.",
+            means="a stereotype of Indigenous people or Waishengren is {} about the group it targets as about the "
+            "other.",
             counted="sentences",
             note="Hoklo and Hakka came from China centuries before Waishengren; Indigenous people were there before.",
             by=("group", "other_group"),
