@@ -150,7 +150,9 @@ def _data(described: Rows) -> list[str]:
     if described.source:
         source = load_sources()[described.source]
         alike = any(fnmatch(file.path, described.files) for file in source.files)
-        what, pins = f"`{described.files}`" if alike else f"{len(source.files)} files", "checksums"
+        files = [described.files, *([described.join.file] if described.join else [])]
+        what = " and ".join(f"`{name}`" for name in files) if alike else f"{len(source.files)} files"
+        pins = "checksums"
         if "{path}" not in source.url:
             what, pins = " and ".join(f"`{file.path.removesuffix(PACKED)}`" for file in source.files), "git tree ids"
         place = re.sub(r"https://\w+\.github\w*\.com/([^/]+/[^/]+)/(?:tar\.gz/)?([^/]+).*", _GITHUB, source.url)
