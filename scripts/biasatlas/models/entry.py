@@ -94,9 +94,9 @@ Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
 #: What the field is said to be.
 THINKING = (
     "Whether the model thinks before it answers: `none` (the request doesn't say), `off` (it is told not to), `on`, "
-    "or `budget` (tokens) "
-    "and `how` (`body` or `tags`; docs/api.md). Its thinking is kept beside the answer and never read as one; choices "
-    "are sampled. A list, such as `[off, on]`, measures the model under each, side by side."
+    "or a mapping such as `{budget: 1024, how: body}` (docs/api.md). Its thinking is kept beside the answer and never "
+    "read as one; choices are sampled, not read from probabilities. A list, such as `[off, on]`, measures the model "
+    "under each, side by side."
 )
 
 

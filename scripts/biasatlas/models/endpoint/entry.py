@@ -101,7 +101,7 @@ class ApiEntry(Entry):
         "answers",
         "",
         description="The service behind `base_url`, if a gateway hides it, such as `openai` or `gemini`: the same "
-        "error means different things at different services. Empty: known by the host.",
+        "error means different things at different services. Empty: told by the host name.",
     )
     dialect: str = field(
         "answers",
@@ -120,14 +120,14 @@ class ApiEntry(Entry):
     extra_body: dict[str, Any] = field(
         "answers",
         {},
-        description="Further fields of every request body, such as a switch that turns reasoning off. What a request "
-        "itself says (model, messages, lengths, sampling, `n`, log-probabilities) has a key of its own.",
+        description="Further fields of every request body, such as a switch that turns reasoning off. It cannot "
+        "set what the workflow sets (model, messages, lengths, sampling, `n`, log-probabilities).",
     )
     extra_headers: dict[str, str] = field(
         "nothing",
         {},
         repr=False,
-        description="Further headers of every request, such as a gateway needs; the API key is in `key_env`.",
+        description="Further headers of every request, such as those of a gateway. For the API key use `key_env`.",
     )
     insecure: bool = field(
         "nothing", False, description="Send the key over `http://` to another machine, where others can read it."

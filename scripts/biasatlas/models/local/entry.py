@@ -107,8 +107,8 @@ class HfEntry(HubEntry):
     serve: Literal["vllm", "sglang", "llama.cpp"] | None = field(
         "answers",
         None,
-        description="A server that writes this model's texts (`generation`) beside the job, which starts and ends it; "
-        "likelihoods and choices stay with the engine. Its program must be on the PATH.",
+        description="A server that generates this model's texts (`generation`); its program must be on the PATH. The "
+        "job starts and stops it, and computes likelihoods and choices itself.",
     )
     serve_arguments: list[str] = field(
         "answers", [], description="Further arguments of that server, such as `[--max-model-len, '8192']`."

@@ -27,12 +27,12 @@ class ReleasedEntry(Entry):
     release: str = field(
         "answers",
         "",
-        description="Which of the benchmark's published sets of outputs; they stand under protocol `released`.",
+        description="Which of the benchmark's published outputs; they are reported under the protocol `released`.",
     )
     path: str = field(
         "answers",
         "",
-        description="In place of `release`, outputs of your own: a file, a folder, or a pattern as `./run/*.jsonl`.",
+        description="Outputs of your own, in place of `release`: a file, a folder, or a pattern (`./run/*.jsonl`).",
     )
     format: str = field(
         "answers",

@@ -36,7 +36,7 @@ class SimulatedEntry(Entry):
     right_by_category: dict[str, float] = field("answers", {}, description="The same in single categories.")
     unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")
     quality: float = field(
-        "answers", 0.5, ge=0, le=1, description="Share of a judge's points that its analyses are worth."
+        "answers", 0.5, ge=0, le=1, description="Mean grade that a judge gives its analyses, as a share of the maximum."
     )
     noise: float = field(
         "answers", 1.0, ge=0, description="Standard deviation of the noise of a text or an option, in nats or log odds."
@@ -48,20 +48,30 @@ class SimulatedEntry(Entry):
         "answers", 1.0, ge=0, le=1, description="Correlation of the noise between prompts and orders of one question."
     )
     nats_per_token: float = field(
-        "answers", 4.0, ge=0, description="What a token costs: a word, in Chinese a character."
+        "answers",
+        4.0,
+        ge=0,
+        description="Mean nats by which a token (a word or Chinese character) lowers a text's log-likelihood.",
     )
     frequency: float = field(
         "answers",
         0.0,
-        description="Weight, in a token's cost, of minus the log of its frequency in the benchmark's texts.",
+        description="How much more a rare token lowers it: a factor on minus the log of its frequency in the texts.",
     )
     token_noise: float = field(
-        "answers", 0.0, ge=0, description="Standard deviation over tokens of a random part of their cost, in nats."
+        "answers", 0.0, ge=0, description="Standard deviation, in nats, of a random part of it for each token."
     )
     text_cost: float = field(
-        "answers", 0.0, ge=0, description="Share of the cost of its tokens that counts against a text in a choice."
+        "answers",
+        0.0,
+        ge=0,
+        description="In a choice between texts, the share of each text's log-likelihood that counts.",
     )
-    edit: float = field("answers", 0.0, description="Cost, in nats, of each place that differs from the original text.")
+    edit: float = field(
+        "answers",
+        0.0,
+        description="By how many nats each place that differs from the original text lowers its log-likelihood.",
+    )
     letter: float = field("answers", 0.0, description="Log odds of the option shown first.")
     letter_by_group: dict[str, float] = field("answers", {}, description="The same in questions about single groups.")
     label_length: float = field("answers", 0.0, description="Log odds of a label for each character beyond its first.")
@@ -79,7 +89,7 @@ class SimulatedEntry(Entry):
         "answers", {}, description="The same in questions about single groups."
     )
     certain: bool = field(
-        "answers", False, description="Whether it puts all probability on one answer, drawn from the formula's."
+        "answers", False, description="Whether it puts all probability on one answer, drawn from its distribution."
     )
 
 

@@ -46,10 +46,10 @@ def reference_text() -> str:
         ("`simulation`", Simulation),
     ]
     parts = [
-        "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` is the same as "
-        "a JSON schema, for editors. The column *changes* says which existing results a new value makes out of date, "
-        "with all that follows: answers (a model is asked), judgements (a judge is asked), scores, tables, or "
-        "nothing. Relative paths start from the folder that you run in, not from the file's.\n",
+        "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` holds the same "
+        "as a JSON schema, for editors. The column *changes* says what a new value makes out of date: answers (the "
+        "model is asked again), judgements (the judge is asked again), scores, tables, or nothing. What is computed "
+        "from it is redone, too. Relative paths are relative to the folder that you run in, not to the file.\n",
         "## A complete file\n\nThis is `config/my-model.yaml`; `make check CONFIG=config/my-model.yaml` says what it "
         f"will ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
     ]

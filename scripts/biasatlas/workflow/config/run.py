@@ -68,7 +68,8 @@ class Run(StagedModel):
         "full",
         description="`full`, the published data; `sample`, a few items of our own that ship with the workflow; or a "
         "folder of yours, written with a slash, such as `./data`, with files in the authors' format. DBB also has "
-        "`released`, its authors' questions as they filled them, and `released_more`, their larger set.",
+        "`released`, the questions with the descriptors that its authors filled in, and `released_more`, their larger "
+        "set.",
     )
     protocols: list[str] = field(
         "nothing", ["recommended"], min_length=1, description="Named option sets to run, one or more."
@@ -94,7 +95,7 @@ class Run(StagedModel):
     framings: Framings | None = field(
         "answers",
         None,
-        description="Other ways to ask the same, and whether the verdicts hold under them (docs/framings.md).",
+        description="Other ways to ask the same questions, to see whether the verdicts hold (docs/framings.md).",
     )
     judge: str | None = field(
         "judgements",
@@ -104,8 +105,8 @@ class Run(StagedModel):
     parse_with: str | None = field(
         "tables",
         None,
-        description="Name of a model that parses again the replies that could not be parsed, and 100 others of each "
-        "model and task for comparison (docs/replies.md). Its parse stands in a column of its own; no score changes.",
+        description="Name of a model that reads the replies that could not be parsed and, for comparison, 100 others "
+        "of each model and task (docs/replies.md). What it reads is kept in a separate column; no score changes.",
     )
     skip_invalid: bool = field(
         "answers",

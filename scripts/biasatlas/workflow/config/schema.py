@@ -30,7 +30,7 @@ def _with_variants(run: Any, several: Mapping[str, Mapping]) -> Any:
 
 
 class Construction(StagedModel):
-    """The making of new questions in the manner of DBB from the items of CrowS-Pairs, StereoSet, BBQ and SOFA."""
+    """New questions like DBB's, written by a model from items of CrowS-Pairs, StereoSet, BBQ and the data set SOFA."""
 
     writer: str = field("answers", description="Name of the model that writes and checks.")
     items_per_source: int = field(
@@ -43,8 +43,8 @@ class Construction(StagedModel):
         "answers",
         "ours",
         description="The writer's prompt templates: `ours`; `released`, those of the released files, which are "
-        "fetched; or `paper`, those of the paper's Tables 12 to 15, from the same files. Under `paper` only its own "
-        "steps run.",
+        "fetched; or `paper`, those of the paper's Tables 12 to 15, from the same files. With `paper`, only the "
+        "steps that the paper describes run.",
     )
     sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
     evaluation: FilePath | None = field(
@@ -74,7 +74,7 @@ class Config(BaseModel):
     mirror: FilePath | None = Field(
         None,
         description="Folder with copies of the published data, used in place of downloads. "
-        "The environment variable BIASATLAS_MIRROR serves where this is not given.",
+        "If this is not given, the environment variable BIASATLAS_MIRROR is used.",
     )
     store: str | None = Field(
         None,
