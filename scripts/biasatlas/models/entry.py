@@ -125,9 +125,9 @@ def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 class Entry(StagedModel):
     """A model in the configuration; each kind is a class of its own, and ``kind`` says which."""
 
-    kind: str = field("tables", description="What the model is.")
+    kind: str = field("tables", description="How the model is reached; its other keys depend on it.")
     published_as: str | None = field(
-        "tables", None, description="The model's name in the papers' tables; puts the published number beside ours."
+        "tables", None, description="The model's name in the papers' tables, to show published numbers beside yours."
     )
 
 

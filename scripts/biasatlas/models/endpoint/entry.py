@@ -81,7 +81,7 @@ _OWN_HEADERS = {
 class ApiEntry(Entry):
     """An OpenAI-compatible endpoint, as the model under test, a judge or a writer."""
 
-    kind: Literal["api"] = field("tables", description="What the model is.")
+    kind: Literal["api"] = field("tables", description="How the model is reached; its other keys depend on it.")
     base_url: str = field(
         "answers",
         pattern=r"^https?://[^@?\s]+$",
@@ -101,7 +101,7 @@ class ApiEntry(Entry):
         "answers",
         "",
         description="The service behind `base_url`, if a gateway hides it, such as `openai` or `gemini`: the same "
-        "error means different things at different services. Empty: told by the host name.",
+        "error means different things at different services. Empty: inferred from the host name.",
     )
     dialect: str = field(
         "answers",
@@ -157,7 +157,7 @@ class ApiEntry(Entry):
         None,
         ge=1,
         le=128,
-        description="The most repeats to ask for in one call (the parameter `n`), which pays for the prompt once; "
+        description="The most repeats to ask for in one call (the parameter `n`), so that the prompt is paid for once; "
         "empty: as many as the endpoint's check finds.",
     )
     requests_per_minute: float | None = field(

@@ -45,7 +45,7 @@ _SERVED = {
 class HfEntry(HubEntry):
     """A causal language model in Hugging Face format, run in process."""
 
-    kind: Literal["hf"] = field("tables", description="What the model is.")
+    kind: Literal["hf"] = field("tables", description="How the model is reached; its other keys depend on it.")
     dtype: Literal["float32", "bfloat16", "float16", "auto"] = field(
         "answers", "bfloat16", description="Precision of the weights; `auto` is that of the checkpoint."
     )

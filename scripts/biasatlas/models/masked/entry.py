@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class MaskedEntry(HubEntry):
     """A masked language model in Hugging Face format, run in process; it answers the tasks made for its kind."""
 
-    kind: Literal["masked"] = field("tables", description="What the model is.")
+    kind: Literal["masked"] = field("tables", description="How the model is reached; its other keys depend on it.")
     size_billion: float = field(
         "nothing",
         0.5,

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 class PlantedEntry(Entry):
     """A tiny causal language model trained in the workflow on a synthetic corpus with a known bias."""
 
-    kind: Literal["planted"] = field("tables", description="What the model is.")
+    kind: Literal["planted"] = field("tables", description="How the model is reached; its other keys depend on it.")
     odds_ratio: float = field(
-        "answers", gt=0, description="Odds of a stereotyped attribute for its group against the other; 1 is fair."
+        "answers",
+        gt=0,
+        description="Odds of a stereotyped attribute with its own group over those with the other; 1 is fair.",
     )
     seed: int = field(
         "answers",

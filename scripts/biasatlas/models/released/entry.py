@@ -22,7 +22,7 @@ OWN = "responses"
 class ReleasedEntry(Entry):
     """Outputs imported as responses: published by a benchmark's authors, or files of your own."""
 
-    kind: Literal["released"] = field("tables", description="What the model is.")
+    kind: Literal["released"] = field("tables", description="How the model is reached; its other keys depend on it.")
     benchmark: str = field("answers", description="The benchmark that they answer, by its name in `benchmarks`.")
     release: str = field(
         "answers",

@@ -18,22 +18,22 @@ Share = Annotated[float, Field(ge=0, le=1)]
 class SimulatedEntry(Entry):
     """A model without weights: a formula ([simulated.md](simulated.md)) answers, so the ground truth is known."""
 
-    kind: Literal["simulated"] = field("tables", description="What the model is.")
+    kind: Literal["simulated"] = field("tables", description="How the model is reached; its other keys depend on it.")
     seed: int = field("answers", 1, ge=0, le=2**32 - 1, description="Seed of its noise and of its draws.")
     bias: float = field(
-        "answers", 0.0, description="Bias: log odds of the stereotype against its counterpart, or nats of a text."
+        "answers", 0.0, description="Bias: log odds of choosing the stereotype, or nats by which its text is likelier."
     )
-    bias_by_category: dict[str, float] = field("answers", {}, description="The same for single categories.")
-    bias_by_group: dict[str, float] = field("answers", {}, description="The same for single groups; overrides both.")
+    bias_by_category: dict[str, float] = field("answers", {}, description="The same, by category.")
+    bias_by_group: dict[str, float] = field("answers", {}, description="The same, by group; overrides both.")
     affected: float = field(
         "answers", 1.0, ge=0, le=1, description="Share of clusters (templates, terms) in which the bias acts."
     )
     right: float = field(
         "answers",
         2.0,
-        description="Log odds of a right or sensible answer against any other; for numbers, per unit off.",
+        description="Log odds of a right or sensible answer against any other; for numbers, per unit of error.",
     )
-    right_by_category: dict[str, float] = field("answers", {}, description="The same in single categories.")
+    right_by_category: dict[str, float] = field("answers", {}, description="The same, by category.")
     unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")
     quality: float = field(
         "answers", 0.5, ge=0, le=1, description="Mean grade that a judge gives its analyses, as a share of the maximum."
@@ -42,7 +42,7 @@ class SimulatedEntry(Entry):
         "answers", 1.0, ge=0, description="Standard deviation of the noise of a text or an option, in nats or log odds."
     )
     icc: float = field(
-        "answers", 0.0, ge=0, le=1, description="Share of the variance of preferences that a cluster has in common."
+        "answers", 0.0, ge=0, le=1, description="Share of the variance of preferences that items of a cluster share."
     )
     prompt_correlation: float = field(
         "answers", 1.0, ge=0, le=1, description="Correlation of the noise between prompts and orders of one question."
@@ -56,10 +56,10 @@ class SimulatedEntry(Entry):
     frequency: float = field(
         "answers",
         0.0,
-        description="How much more a rare token lowers it: a factor on minus the log of its frequency in the texts.",
+        description="Weight of minus the log of a token's frequency in the texts, by which rare tokens cost more.",
     )
     token_noise: float = field(
-        "answers", 0.0, ge=0, description="Standard deviation, in nats, of a random part of it for each token."
+        "answers", 0.0, ge=0, description="Standard deviation, in nats, of a random cost of each token."
     )
     text_cost: float = field(
         "answers",
@@ -70,13 +70,13 @@ class SimulatedEntry(Entry):
     edit: float = field(
         "answers",
         0.0,
-        description="By how many nats each place that differs from the original text lowers its log-likelihood.",
+        description="Nats by which each change to the original text lowers the log-likelihood.",
     )
     letter: float = field("answers", 0.0, description="Log odds of the option shown first.")
-    letter_by_group: dict[str, float] = field("answers", {}, description="The same in questions about single groups.")
+    letter_by_group: dict[str, float] = field("answers", {}, description="The same, by group of the question.")
     label_length: float = field("answers", 0.0, description="Log odds of a label for each character beyond its first.")
     refused: float = field("answers", 0.0, ge=0, le=1, description="Probability of refusing a question.")
-    refused_by_group: dict[str, Share] = field("answers", {}, description="The same in questions about single groups.")
+    refused_by_group: dict[str, Share] = field("answers", {}, description="The same, by group of the question.")
     withheld_by_group: dict[str, Share] = field(
         "answers",
         {},
@@ -85,9 +85,7 @@ class SimulatedEntry(Entry):
     unreadable: float = field(
         "answers", 0.0, ge=0, le=1, description="Probability that a reply that does not refuse cannot be parsed."
     )
-    unreadable_by_group: dict[str, Share] = field(
-        "answers", {}, description="The same in questions about single groups."
-    )
+    unreadable_by_group: dict[str, Share] = field("answers", {}, description="The same, by group of the question.")
     certain: bool = field(
         "answers", False, description="Whether it puts all probability on one answer, drawn from its distribution."
     )

@@ -81,7 +81,7 @@ class Run(StagedModel):
         "nothing",
         None,
         min_length=1,
-        description="Tasks to measure; if not given, all of the benchmark's but DBB's `names`.",
+        description="Tasks to measure; if not given, all tasks of the benchmark, except `names` of DBB.",
     )
     categories: list[str] | None = field(
         "answers", None, min_length=1, description="Categories to measure; all of the benchmark's if not given."
@@ -89,8 +89,8 @@ class Run(StagedModel):
     effort: Literal["all", "rounds"] = field(
         "answers",
         "all",
-        description="`all` asks everything. `rounds` asks some items of every template or author, then more, and "
-        "stops once every overall verdict is reached (docs/rounds.md).",
+        description="`all` asks everything. `rounds` asks a growing share of the items, and stops once every main "
+        "claim that can be decided is decided (docs/rounds.md).",
     )
     framings: Framings | None = field(
         "answers",
@@ -112,19 +112,19 @@ class Run(StagedModel):
         "answers",
         False,
         description="McBE: go on if instances break the format or their number is not the published one. Such an "
-        "instance is `failed` in the tasks that its fault affects, and every table counts it.",
+        "instance is `failed` in the tasks that its fault affects, and every table counts such failures.",
     )
     cells: Literal["strict", "as_authors"] = field(
         "answers",
         "strict",
         description="McBE: `strict` reports each cell that does not have the paper's format; `as_authors` reads it as "
-        "the authors' code does: a list with a different kind of comma is one word, a sentence may lack its "
-        "placeholder, an explanation its text.",
+        "the authors' code does: a list with the wrong kind of comma is one word, a sentence may lack its "
+        "placeholder, an explanation may be empty.",
     )
     files: dict[str, FilePath] = field(
         "answers",
         {},
-        description="Paths of files of your own by what they are: `variations` and `dataset` for DBB, `annotations` "
+        description="Paths of your own files, by what they hold: `variations` and `dataset` for DBB, `annotations` "
         "and `ratings` for "
         "McBE, `prompts` for the papers' printed prompts. The benchmark's page has their formats.",
     )

@@ -56,7 +56,7 @@ class Construction(StagedModel):
 
 
 class Simulation(StagedModel):
-    """Metrics measured on simulated models (target `simulation`), as `resources/simulation/studies.yaml` says."""
+    """Tests of metrics on simulated models (target `simulation`), as `resources/simulation/studies.yaml` says."""
 
     seeds: int = field(
         "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."
@@ -98,7 +98,7 @@ class Config(BaseModel):
         None, description="Makes new questions, if given (target `construction`)."
     )
     simulation: Simulation | None = Field(
-        None, description="Measures the metrics themselves, if given (target `simulation`)."
+        None, description="Tests the metrics on simulated models, if given (target `simulation`)."
     )
 
     @model_validator(mode="before")
