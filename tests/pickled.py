@@ -59,7 +59,10 @@ def questions(name, differ, equal):
 
 
 def replies(number, model, lists):
-    """The pickle of a model's replies to lists of prompts from ``number`` on; a few options are not known."""
+    """The pickle of a model's replies to lists of prompts from ``number`` on, 27 bytes short of the authors' own.
+
+    The first published version of their script (f0dd7af) reads all of these options; what else they held is unknown.
+    """
     options = Namespace(
         input_prompts=[number + place for place in range(len(lists))],
         system_prompts=[0],
@@ -68,6 +71,9 @@ def replies(number, model, lists):
         model=model,
         save_loc="",
         specify_america=number in (1002, 1004, 1012),
+        free_answer=True,
+        sp_append=False,
+        q_version=0,
     )
     tokens = [70_000, 300] if model.startswith(CALLED) else [0, 0]
     return dumped([options, [[[[reply] for reply in said]] for said in lists], tokens])

@@ -435,7 +435,7 @@ def test_discrim_eval_gives_the_nine_published_gaps(tmp_path):
     for model, mine in answers.items():
         name, path = f"outputs/in200-200_sys0-0_m{model}/output.pkl", tmp_path / f"{model}.pkl"
         path.write_bytes(pickled.replies(200, model, [list(mine["reply"])]))
-        assert pins.pop(name) - path.stat().st_size == 69  # what the options take that we do not know
+        assert pins.pop(name) - path.stat().st_size == 27  # what the options take that we do not know
         pickles[model] = {name: path}
     assert not pins
 
