@@ -70,11 +70,12 @@ with job(snakemake) as this:
     )
     written = {}
     for task, frames in parts.items():
+        asked_of_it = stop.cut(requests[task])
+        if hasattr(model, "account"):  # what an endpoint was paid is that of all rounds, not of the last
+            made[task] = model.account(asked_of_it, this.store(name, this.name, this.protocol, task))
         rank = {request: place for place, request in enumerate(requests[task]["request_id"])}
         together = pd.concat(frames, ignore_index=True)
-        paid = set(
-            stop.cut(requests[task])["request_id"]
-        )  # of a round that the budget did not pay whole nothing counts
+        paid = set(asked_of_it["request_id"])  # of a round that the budget did not pay whole nothing counts
         together = together[together["request_id"].isin(paid)]
         together = together.sort_values("request_id", key=lambda ids: ids.map(rank), kind="stable", ignore_index=True)
         run = {"run": dict(taken[task])} if taken[task] else {}

@@ -17,6 +17,7 @@ from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensit
 from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, sentence, summary
 from biasatlas.benchmarks.contract import Multiverse
+from biasatlas.benchmarks.shared.stops import EARLY, Stop
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
@@ -182,6 +183,18 @@ def test_only_items_that_both_answered_are_compared(scores):
         means["fair"] - means["biased"]
     )
     assert (found["n"], found["refused"]) == (len(left) / 2, lost.sum())
+
+
+def test_a_difference_says_which_of_the_two_was_asked_less(scores):
+    both = scores["bbq"][scores["bbq"]["model"].isin(["fair", "biased"])]
+    names = sorted(both["item_id"].unique())
+    stop = Stop(names[2:], len(names), {}, "biased by at least 5 points", 0.01, {}, [])
+    cut = pd.concat([both[both["model"] == "fair"], stop.cut(both[both["model"] == "biased"])], ignore_index=True)
+    run = BenchmarkEvidence.of(cut, "bbq", "bbq", OPTIONS["bbq"], {"biased": stop})
+    said = rows(pairs_table([opened(run)], "recommended", ()), metric="difference", category="overall")
+    told = said[~said["verdict"].isin(["", "untestable"])]
+    part = f"of the {len(stop.asked):,} of {len(names):,} items that biased was asked; {EARLY}"
+    assert len(told) and told["why"].str.endswith(part).all() and (said["of"] == len(names)).all()
 
 
 @pytest.mark.parametrize("benchmark", TASKS)

@@ -86,6 +86,11 @@ class Endpoint:
             journal.close()
         return self._responses(requests, store, failed)
 
+    def account(self, requests: pd.DataFrame, store: ResponseStore) -> dict:
+        """What the answers to ``requests`` took that ``store`` holds, as :meth:`answer` says it; the others failed."""
+        store.refresh()
+        return self._responses(fill_sampling(requests, sampling(self.entry), self.name), store, {})[1]
+
     def _ask(self, requests: pd.DataFrame, store: ResponseStore, journal: Journal) -> dict[str, str]:
         """Have every answer in the store; the reasons for those that could not be had, by key."""
         started = time.monotonic()
