@@ -32,7 +32,8 @@ with job(snakemake) as this:
             part = of_task[of_task["item_id"].isin(new)].reset_index(drop=True)
             if len(part):
                 store = this.store(name, this.name, this.protocol, task)
-                responses, made[task] = answer_batches(model, part, task, store)
+                asks = model.for_rounds(of_task) if hasattr(model, "for_rounds") else model
+                responses, made[task] = answer_batches(asks, part, task, store)
                 parts[task].append(responses)
                 taken[task].update({k: v for k, v in made[task].get("run", {}).items() if k != "peak_memory_mib"})
         done.update(new)
