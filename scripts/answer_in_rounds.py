@@ -81,6 +81,6 @@ with job(snakemake) as this:
         together = together.sort_values("request_id", key=lambda ids: ids.map(rank), kind="stable", ignore_index=True)
         run = {"run": dict(taken[task])} if taken[task] else {}
         written[task] = together, requests[task]["kind"].iloc[0], made[task] | run
-    this.count_run(name, (metadata for _, _, metadata in written.values()), this.benchmark, this.protocol)
+    this.count_run(name, (metadata for _, _, metadata in written.values()), this.name, this.protocol)
     write_responses(written, snakemake.output.responses, snakemake.output.run)
     write_text(stop.to_json(), snakemake.output.stop)
