@@ -32,7 +32,8 @@ with job(snakemake) as this:
             part = of_task[of_task["item_id"].isin(new)].reset_index(drop=True)
             if len(part):
                 store = this.store(name, this.name, this.protocol, task)
-                responses, made[task] = answer_batches(model, part, task, store)
+                asks = model.for_rounds(of_task) if hasattr(model, "for_rounds") else model
+                responses, made[task] = answer_batches(asks, part, task, store)
                 parts[task].append(responses)
                 taken[task].update({k: v for k, v in made[task].get("run", {}).items() if k != "peak_memory_mib"})
         done.update(new)
@@ -70,15 +71,16 @@ with job(snakemake) as this:
     )
     written = {}
     for task, frames in parts.items():
+        asked_of_it = stop.cut(requests[task])
+        if hasattr(model, "account"):  # what an endpoint was paid is that of all rounds, not of the last
+            made[task] = model.account(asked_of_it, this.store(name, this.name, this.protocol, task))
         rank = {request: place for place, request in enumerate(requests[task]["request_id"])}
         together = pd.concat(frames, ignore_index=True)
-        paid = set(
-            stop.cut(requests[task])["request_id"]
-        )  # of a round that the budget did not pay whole nothing counts
+        paid = set(asked_of_it["request_id"])  # of a round that the budget did not pay whole nothing counts
         together = together[together["request_id"].isin(paid)]
         together = together.sort_values("request_id", key=lambda ids: ids.map(rank), kind="stable", ignore_index=True)
         run = {"run": dict(taken[task])} if taken[task] else {}
         written[task] = together, requests[task]["kind"].iloc[0], made[task] | run
-    this.count_run(name, (metadata for _, _, metadata in written.values()), this.benchmark, this.protocol)
+    this.count_run(name, (metadata for _, _, metadata in written.values()), this.name, this.protocol)
     write_responses(written, snakemake.output.responses, snakemake.output.run)
     write_text(stop.to_json(), snakemake.output.stop)

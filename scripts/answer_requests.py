@@ -17,5 +17,5 @@ with job(snakemake) as this:
         store = this.store(name, this.name, this.protocol, task)
         responses, metadata = answer_batches(model, requests, task, store, share)
         parts[task] = responses, requests["kind"].iloc[0], metadata
-    this.count_run(name, (metadata for _, _, metadata in parts.values()), this.benchmark, this.protocol)
+    this.count_run(name, (metadata for _, _, metadata in parts.values()), this.name, this.protocol)
     write_responses(parts, snakemake.output.responses, snakemake.output.run)

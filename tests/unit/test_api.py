@@ -409,6 +409,18 @@ def test_too_many_failures_stop_the_job_and_keep_the_answers(tmp_path):
         assert server.calls["/chat/completions"] == 32
 
 
+def test_a_round_may_fail_as_many_calls_as_asking_everything(tmp_path):
+    """One call of the first 30 is more than 1%, and had ended the job; of the 600 that it might come to it is not."""
+    requests = requests_for([f"prompt {index}" for index in range(599)] + ["DOWN"])
+    with Server() as server:
+        entry = ApiEntry(kind="api", base_url=server.url, model=MODEL, attempts=1)
+        store, part = ResponseStore(tmp_path / "store"), requests.tail(30)
+        with pytest.raises(UserError, match="1 of 30 calls failed"):
+            Endpoint(entry).answer(part, "task", store)
+        _, metadata = Endpoint(entry).for_rounds(requests).answer(part, "task", store)
+    assert metadata["failed"] == 1
+
+
 def test_a_job_stops_when_an_endpoint_asks_to_wait_for_a_day(tmp_path):
     with (
         Server(faults=1, kinds=("429_retry_after",), retry_after="86400") as server,

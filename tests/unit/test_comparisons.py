@@ -17,6 +17,7 @@ from biasatlas.benchmarks.comparisons.multiverse import multiverse_table, sensit
 from biasatlas.benchmarks.comparisons.pairs import KEYS, Answers, BenchmarkEvidence, pairs_table
 from biasatlas.benchmarks.comparisons.summary import latex, markdown, reasons, sentence, summary
 from biasatlas.benchmarks.contract import Multiverse
+from biasatlas.benchmarks.shared.stops import EARLY, Stop
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.files import read_csv
@@ -182,6 +183,17 @@ def test_only_items_that_both_answered_are_compared(scores):
         means["fair"] - means["biased"]
     )
     assert (found["n"], found["refused"]) == (len(left) / 2, lost.sum())
+
+
+def test_a_difference_says_which_of_the_two_was_asked_less(scores):
+    asked = sorted(scores["bbq"]["item_id"].unique())
+    stops = {"biased": Stop(asked, 5832, {}, "biased by at least 5 points", 0.01, {}, [])}
+    run = opened(BenchmarkEvidence.of(scores["bbq"], "bbq", "bbq", OPTIONS["bbq"], stops))
+    said = rows(pairs_table([run], "recommended", [CARD]), metric="difference", part="ambig", category="overall")
+    said = said[said["measure"] == "bias_score"].set_index(["model", "other_model"])
+    less, alike = (said.loc["fair", other] for other in ("biased", "twin"))
+    assert less["why"].endswith(f"; of the {len(asked)} of 5,832 items that biased was asked; {EARLY}")
+    assert less["of"] == 5832 and pd.isna(alike["of"]) and "asked" not in alike["why"]
 
 
 @pytest.mark.parametrize("benchmark", TASKS)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
+from biasatlas.benchmarks.shared.stops import Stop
 from biasatlas.report.example import asked_for, compared
-from biasatlas.report.front import Question, _around, _sentence, _sure, _tally, _title, at, drawn, plain, way
+from biasatlas.report.front import Question, _around, _sentence, _stopped, _sure, _tally, _title, at, drawn, plain, way
 from biasatlas.report.run import Run, Study, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -87,6 +88,12 @@ def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
 )
 def test_a_cell_is_a_sentence_around_its_size(metric, unit, away, before, after):
     assert _around(question_of(metric, unit), away) == (before, after)
+
+
+def test_the_first_page_says_where_the_asking_of_a_model_stopped():
+    stop = Stop(["a", "b"], 5832, {}, "biased by at least 5 points", 0.01, {}, [])
+    assert _stopped(f"its interval lies beyond what matters; {stop.words}") == "stopped after 2 of 5,832 items"
+    assert _stopped("its interval lies beyond what matters") == ""
 
 
 def test_a_scale_ends_where_it_ends():

@@ -5,7 +5,7 @@ import json
 from api_server import MODEL, Server
 from conftest import snakemake
 
-TARGET = "results/responses/endpoint/crows_pairs/recommended.parquet"
+TARGET = "results/responses/endpoint/mine/recommended.parquet"
 
 
 class Rejecting(Server):
@@ -22,7 +22,8 @@ class Rejecting(Server):
 def test_failed_calls_are_asked_again_by_the_next_runs(tmp_path):
     with Rejecting(reply=lambda body, prompt: "A") as server:
         entry = {"kind": "api", "base_url": server.url, "model": MODEL, "max_failed_share": 1}
-        config = {"models": {"endpoint": entry}, "benchmarks": {"crows_pairs": {"data": "sample"}}}
+        run_of = {"benchmark": "crows_pairs", "data": "sample"}  # a name of its own
+        config = {"models": {"endpoint": entry}, "benchmarks": {"mine": run_of}}
         (tmp_path / "config.json").write_text(json.dumps(config))
 
         def run():

@@ -1,11 +1,19 @@
 """A benchmark asked in rounds through the workflow: where it stops, what is said of that, and what going on costs."""
 
 import json
+import os
 import shutil
+import signal
+import time
+from collections import Counter
+from tempfile import TemporaryFile
 
 import pandas as pd
-from conftest import snakemake
+from api_server import MODEL, Server
+from conftest import snakemake, start_snakemake
 from small_run import write_config
+
+from biasatlas.files import read_metadata, read_responses
 
 WRITERS, PAIRS = 24, 20
 ADJECTIVES = ["slow", "kind", "loud", "rich"]
@@ -16,6 +24,8 @@ SIDES = [
 ]
 RESPONSES = "results/responses/tiny-0/crows_pairs/recommended.parquet"
 STOP = "results/stops/tiny-0/crows_pairs/recommended.json"
+#: Calls that the check of an endpoint makes twice, and those that may be paid without an answer when a job is killed.
+CHECKED_TWICE, IN_FLIGHT = 4, 8
 FINDINGS = "results/tables/comparison/recommended/findings.csv"
 
 
@@ -98,3 +108,50 @@ def test_a_round_has_items_of_every_task(tmp_path):
     assert done.returncode == 0, done.stdout
     stop = json.loads((tmp_path / stop).read_text())
     assert [each["items"] for each in stop["rounds"]] == [19, 28]
+
+
+def test_an_endpoint_is_paid_once_whatever_ends_its_rounds(tmp_path):
+    """A budget, then a kill, then `all`: each goes on from what was paid. What it took is counted over all rounds."""
+    write_pairs(tmp_path / "mine")
+    responses, stop = (tmp_path / path.replace("tiny-0", "endpoint") for path in (RESPONSES, STOP))
+    price = {"price_input_per_million": 1000, "price_output_per_million": 1000}
+    with Server(delay_s=0.01) as server:
+        entry = {"kind": "api", "base_url": server.url, "model": MODEL, "prompt_logprobs": True} | price
+
+        def given(effort, budget):
+            run = {"data": str(tmp_path / "mine"), "tasks": ["pair"], "effort": effort}
+            config = {"models": {"endpoint": entry | {"budget": budget}}, "benchmarks": {"crows_pairs": run}}
+            (tmp_path / "config.json").write_text(json.dumps(config))
+            return str(responses.relative_to(tmp_path)), "--configfile", str(tmp_path / "config.json")
+
+        def answered(effort, budget):
+            done = snakemake(*given(effort, budget), folder=tmp_path)
+            assert done.returncode == 0, done.stdout
+            return read_responses(responses, "pair"), read_metadata(responses)["pair"]
+
+        first, paid = answered("rounds", 6)
+        ended = json.loads(stop.read_text())
+        assert ended["why"] == "the budget does not pay the next round"
+        assert len(ended["asked"]) == ended["rounds"][-1]["items"] < ended["of"]
+        assert paid["calls"] == paid["answers"] == 2 * len(ended["asked"])
+        assert 0 < paid["cost"] <= 6
+
+        with TemporaryFile() as output:
+            before, last = len(server.bodies), time.monotonic() + 60
+            killed = start_snakemake(*given("rounds", 100), folder=tmp_path, output=output, forks=True)
+            while len(server.bodies) < before + 60 and time.monotonic() < last:
+                time.sleep(0.01)
+            os.killpg(killed.pid, signal.SIGKILL)
+            killed.join()
+        shutil.rmtree(tmp_path / ".snakemake/locks")
+        answered("rounds", 100)
+        later = json.loads(stop.read_text())
+        assert later["why"] == "unbiased within 0.25 nats"
+        assert later["rounds"][: len(ended["rounds"])] == ended["rounds"]
+
+        whole, paid = answered("all", 100)
+        assert paid["calls"] == 2 * WRITERS * PAIRS
+        again = whole[whole["request_id"].isin(first["request_id"])].reset_index(drop=True)
+        pd.testing.assert_frame_equal(again, first, check_exact=True)
+        bodies = Counter(json.dumps(body, sort_keys=True) for body in server.bodies)
+        assert bodies.total() - len(bodies) <= CHECKED_TWICE + IN_FLIGHT

@@ -318,6 +318,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
     why, _, remedy = cell.why.partition("; ")
     said = {"biased": _where(question, model), "unbiased": ""}
     moves = [part for part in cell.why.split("; ") if part.startswith(MOVES)]
+    early = _stopped(cell.why) if cell.state in said else ""
     return {
         "state": cell.state,
         "word": cell.state.capitalize(),
@@ -333,7 +334,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         # Those of a benchmark with placebos are the placebos.
         "n": f"{cell.n:,} {question.headline.counted}"
         + ("" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets"),
-        "said": "; ".join(filter(None, [said.get(cell.state, remedy or why), *moves])),
+        "said": "; ".join(filter(None, [said.get(cell.state, remedy or why), early, *moves])),
         "doubt": _MOVED * len(moves),
         "href": views.cell(question.run, question.column, model, cell, here)["href"],
         "order": f"{cell.effect:.4g}",
@@ -342,6 +343,11 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         # Beyond the scale there is an arrow and no dot.
         "beyond": abs(cell.effect) > span and ("low" if cell.effect < 0 else "high"),
     }
+
+
+def _stopped(why: str) -> str:
+    """How many items a model was asked of all, from why its verdict is so; empty where it was asked everything."""
+    return next((part.partition(":")[0] for part in why.split("; ") if part.startswith("stopped after ")), "")
 
 
 def drawn(low: float, high: float, question: Question, span: float) -> tuple[float, float]:

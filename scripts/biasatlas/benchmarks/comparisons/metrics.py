@@ -9,7 +9,8 @@ CAPTIONS = {
     "findings": "Verdicts by model, corrected for all tests of the run",
     "framings": "Each number under other framings of the questions, and how much of it is the model, the framing, the "
     "items, the draw",
-    "reliability": "How well each metric separates models and would replicate, and which metrics rank models alike",
+    "reliability": "How well each metric separates models and would replicate, and which metrics rank models alike; "
+    "not of benchmarks of which a model was asked but a part",
 }
 FIGURE_CAPTIONS = {
     "pairs": "Differences of two models on the same items, with intervals",

@@ -16,7 +16,7 @@ from biasatlas.benchmarks.comparisons.findings import claims_of, verdict_keys, v
 from biasatlas.benchmarks.contract import Options
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
-from biasatlas.benchmarks.shared.stops import Stop
+from biasatlas.benchmarks.shared.stops import EARLY, Stop
 from biasatlas.stats.clusters import proportion
 from biasatlas.stats.verdict import Verdict, judge
 
@@ -109,10 +109,10 @@ class _Pair:
     def family(self) -> str:
         return "/".join((*self.models, self.run.name))
 
-    def of_category(self, category: str) -> int | None:
-        """The items that there are, where either was asked but a part; else None."""
-        stops = (self.run.answers[model].stop for model in self.models)
-        return next((stop.of_category(category) for stop in stops if stop and stop.is_early), None)
+    def shorter(self) -> tuple[str, Stop] | None:
+        """The model of the two that was asked less, and where that stopped; None where both were asked everything."""
+        stops = [(model, stop) for model in self.models if (stop := self.run.answers[model].stop) and stop.is_early]
+        return min(stops, key=lambda each: len(each[1].asked), default=None)
 
 
 def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
@@ -132,10 +132,18 @@ def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequenc
     rows: list[dict] = []
     for pair, claims in zip(pairs, told, strict=True):
         verdicts = {evidence.key: next(judged) for evidence, _ in claims}
+        shorter = pair.shorter()
         for first, second, apart in pair.found:
-            of = pair.of_category(first.category)
-            rows += (each | {"of": of} for each in _rows(pair, first, second, apart, verdicts.get(first.key)))
+            said = list(_rows(pair, first, second, apart, verdicts.get(first.key)))
+            rows += (_of_part(each, first.category, *shorter) for each in said) if shorter else said
     return make_table(KEYS, rows).astype({"of": "Int64"})
+
+
+def _of_part(row: Mapping[str, object], category: str, model: str, stop: Stop) -> dict[str, object]:
+    """A ``row`` of a pair of which one ``model`` was asked less, until that ``stop``."""
+    part = f"of the {len(stop.asked):,} of {stop.of:,} items that {model} was asked; {EARLY}"
+    why = row["why"] if row["verdict"] in ("", "untestable") else f"{row['why']}; {part}"
+    return {**row, "of": stop.of_category(category), "why": why}
 
 
 def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:

@@ -48,13 +48,15 @@ class Endpoint:
     """A model at an endpoint.
 
     ``parsers`` are those that choices may name. ``found`` is what the check of the endpoint found; without it the
-    endpoint is checked when it is first asked for something that the store has not.
+    endpoint is checked when it is first asked for something that the store has not. A job that asks a part at a time
+    may come to so many answers ``in_all``, of which `max_failed_share` is a share.
     """
 
     entry: ApiEntry
     name: str = ""
     parsers: Mapping[str, Parser] = field(default_factory=dict)
     found: Found | None = None
+    in_all: int = 0
 
     def answer(
         self,
@@ -86,6 +88,15 @@ class Endpoint:
             journal.close()
         return self._responses(requests, store, failed)
 
+    def for_rounds(self, requests: pd.DataFrame) -> "Endpoint":
+        """This endpoint, for a job that asks some of ``requests`` at a time."""
+        return replace(self, in_all=int(requests["repeats"].sum()))
+
+    def account(self, requests: pd.DataFrame, store: ResponseStore) -> dict:
+        """What the answers to ``requests`` took that ``store`` holds, as :meth:`answer` says it; the others failed."""
+        store.refresh()
+        return self._responses(fill_sampling(requests, sampling(self.entry), self.name), store, {})[1]
+
     def _ask(self, requests: pd.DataFrame, store: ResponseStore, journal: Journal) -> dict[str, str]:
         """Have every answer in the store; the reasons for those that could not be had, by key."""
         started = time.monotonic()
@@ -106,7 +117,8 @@ class Endpoint:
         with store.objects.leased(self.entry.timeout_s) if store.objects else contextlib.nullcontext():
             if store.objects:
                 store.refresh()  # others may have asked while this job waited
-            job = Job(self.entry, store, journal, plan.wanted, plan.wanted - plan.missing)
+            total = max(plan.wanted, self.in_all)
+            job = Job(self.entry, store, journal, total, plan.wanted - plan.missing)
             for question, record in plan.heard.items():  # so that a rerun of a stopped job asks no more in vain
                 job.hear(question, record)
             if job.stop:
