@@ -39,7 +39,7 @@ test: $(SLURM) ## every test; those on real data run where MIRROR (or BIASATLAS_
 	@$(MAKE) --no-print-directory -j 2 lint pytest
 
 pytest: $(SLURM) ## the tests without lint
-	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+	OMP_NUM_THREADS=1 BIASATLAS_MIRROR="$(MIRROR)" $(BIN)/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 storage: $(STORAGE)/.ready ## the tests on object storage and of Kubernetes' profile, with the servers that stand for them
 	OMP_NUM_THREADS=1 $(STORAGE)/bin/python -m pytest -n 0 tests/workflow/test_storage.py

@@ -15,7 +15,7 @@ from small_run import TARGET, write_config
 
 from biasatlas.files import read_csv
 
-GPUS, MODELS = 3, 4
+GPUS, MODELS = 2, 3
 PROFILE = ["--workflow-profile", str(ROOT / "profiles/slurm"), "--slurm-init-seconds-before-status-checks", "1"]
 
 

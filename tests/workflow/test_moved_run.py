@@ -18,7 +18,6 @@ def copy_with_new_times(here, there):
 
 
 WAYS = {
-    "copied with its times": shutil.copytree,
     "copied with new times": copy_with_new_times,
     "moved": shutil.move,
 }

@@ -59,10 +59,8 @@ def _verb(configfile, folder):
 @pytest.mark.parametrize(
     ("started", "sent"),
     [
-        (_snakemake, signal.SIGINT),
         (_snakemake, signal.SIGTERM),
         (_verb, signal.SIGINT),
-        (_verb, signal.SIGTERM),
         (_verb, signal.SIGHUP),
     ],
 )

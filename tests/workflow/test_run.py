@@ -7,40 +7,30 @@ import time
 
 import pytest
 import steps
-from conftest import copy_workflow
+from conftest import copy_workflow, snakemake
+from small_run import KNOWN
 
-CONFIG = {
-    "results": "results",
-    "models": {"simulated": {"kind": "simulated"}},
-    "benchmarks": {"crows_pairs": {"data": "sample", "tasks": ["pair"]}},
-}
+TARGET = "results/scores/simulated/crows_pairs/recommended/pair/age.csv"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A copy of the workflow with a finished run in it."""
+    """A copy of the workflow with a finished run in it, up to scores."""
     folder = copy_workflow(tmp_path_factory.mktemp("run") / "workflow")
-    (folder / "config.json").write_text(json.dumps(CONFIG))
-    assert start(folder).returncode == 0
+    (folder / "config.json").write_text(json.dumps(KNOWN))
+    done = snakemake(TARGET, "--configfile", "config.json", folder=folder, root=folder, cwd=folder)
+    assert done.returncode == 0, done.stdout
     return folder
 
 
-def start(folder):
-    """Run the workflow in ``folder`` up to scores, with the profile that is read by itself there."""
-    target = "results/scores/simulated/crows_pairs/recommended/pair/age.csv"
-    return subprocess.run(
-        [sys.executable, "-m", "biasatlas", "run", "config.json", "--cores", "1", "--", target],
-        cwd=folder,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-
-
 def rules_of_next(folder):
-    """Names of the rules that one more run has jobs of, by the logs that it writes."""
+    """Names of the rules that `bias-atlas run` has jobs of, by the logs that it writes.
+
+    It reads the profile in ``folder`` by itself.
+    """
     logs, began = folder / "results/logs", time.time_ns()
-    done = start(folder)
+    command = [sys.executable, "-m", "biasatlas", "run", "config.json", "--cores", "1", "--", TARGET]
+    done = subprocess.run(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert done.returncode == 0, done.stdout
     return {path.relative_to(logs).parts[0] for path in logs.rglob("*.log") if path.stat().st_mtime_ns > began}
 
@@ -49,7 +39,8 @@ def test_an_edit_that_rebuilds_the_same_requests_asks_no_model(folder):
     path = folder / "scripts/biasatlas/benchmarks/families/pairs/requests.py"
     path.write_text(steps.edited_text(path.read_text(), "build_requests", steps.body("assert True")))
     assert rules_of_next(folder) == {"build_requests"}
-    assert rules_of_next(folder) == set()
+    again = snakemake(TARGET, "--dry-run", "--configfile", "config.json", folder=folder, root=folder, cwd=folder)
+    assert "Nothing to be done" in again.stdout
 
 
 def test_an_edit_that_changes_requests_asks_the_model(folder):

@@ -42,6 +42,11 @@ def bucket(monkeypatch):
 
 
 def test_a_run_in_a_bucket_is_finished_there(bucket, tmp_path):
+    root = copy_workflow(tmp_path / "clone")
+    grammar = root / "resources/planted/en.yaml"
+    grammar.write_text(
+        re.sub("^steps: .*", "steps: 10", grammar.read_text(), flags=re.M)
+    )  # what it learns is no matter
     planted = {"planted": {"kind": "planted", "odds_ratio": 2.0}}
     (tmp_path / "config.json").write_text(json.dumps(KNOWN | {"models": planted}))
     storage = ["--default-storage-provider", "s3", "--default-storage-prefix", "s3://atlas/run"]
@@ -55,10 +60,10 @@ def test_a_run_in_a_bucket_is_finished_there(bucket, tmp_path):
     other = tmp_path / "other"
     other.mkdir()
     with (tmp_path / "output").open("w+b") as output:
-        first = start_snakemake(*arguments, folder=tmp_path, output=output, forks=True)
+        first = start_snakemake(*arguments, folder=tmp_path, output=output, root=root, forks=True)
         while "run/run/lease" not in objects() and first.exitcode is None:
             time.sleep(0.2)
-        second = snakemake(*arguments, folder=other)
+        second = snakemake(*arguments, folder=other, root=root)
         assert first.exitcode is None
         assert (second.returncode, second.stdout.count("Traceback")) == (1, 0)
         assert "error: s3://atlas/run: another run works there. Wait until it has ended" in second.stdout
@@ -66,7 +71,7 @@ def test_a_run_in_a_bucket_is_finished_there(bucket, tmp_path):
         assert first.exitcode == 0, (tmp_path / "output").read_text()
     assert "run/results/report/index.html" in objects()
     assert not (tmp_path / "results/report").exists()
-    again = snakemake("--dry-run", *arguments, folder=other)
+    again = snakemake("--dry-run", *arguments, folder=other, root=root)
     assert again.returncode == 0 and "Nothing to be done" in again.stdout, again.stdout
 
 

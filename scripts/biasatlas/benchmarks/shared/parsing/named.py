@@ -42,13 +42,13 @@ class Parser:
         begun = text[:_LONGEST]
         if self.opening(begun, options) is None:
             return self.whole(text, options) if complete else None
-        ends = range(len(begun))
-        end = bisect_left(ends, True, key=lambda end: self.opening(begun[:end], options) is not None)
+        end = bisect_left(range(len(begun)), True, key=lambda end: self.opening(begun[:end], options) is not None)
         return self.opening(begun[:end], options)
 
 
 _THINKS = ("<think", "<|channel|>", "[think]", "<reasoning>", "<|begin_of_thought|>", "<思考>")
 _LEADS, _REFUSALS = words("opening_leads"), words("opening_refusals")
+_OPENINGS = sorted({*_LEADS, *_REFUSALS})
 #: Around the words of a text so far, and inside a word of letters.
 _OUTSIDE, _INSIDE = re.compile(r"(?:[^\w-]|-(?!\d))*"), re.compile("[a-z0-9'](?=[a-z0-9'])")
 _LEAD = re.compile(rf"(?:{'|'.join(_LEADS)})(?<!{_INSIDE.pattern}){_OUTSIDE.pattern}")
@@ -71,7 +71,7 @@ def _behind_leads(text: str, answer: Callable[[str], Answer | None]) -> Answer |
         return None
     if rest.startswith(_REFUSALS):
         return REFUSED
-    if _begins(rest, _LEADS + _REFUSALS):
+    if _begins(rest, _OPENINGS[(at := bisect_left(_OPENINGS, rest)) : at + 1]):
         return None
     return next((each for each in found if each != UNPARSEABLE), UNPARSEABLE)
 
@@ -94,7 +94,7 @@ def _form(text: str, options: Options) -> str:
 def open_choice(text: str, options: Options) -> Answer | None:
     """The option that a text so far begins with; of several that it joins, none."""
 
-    def choice(body: str) -> Answer | None:
+    def choice(body: str) -> "Answer | None":
         first = _form(body, options)
         rest = body[len(first) :]
         behind = _BETWEEN.sub("", rest, count=1)
@@ -130,9 +130,9 @@ _UNFINISHED = (
 
 
 @cache
-def _numbers(highest: int) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A number up to ``highest`` that a text begins with, and one that is open."""
-    number = rf"(?:{'|'.join(map(str, range(highest, -1, -1)))})(?:\.\d*)?(?!\d)"
+def _numbers(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """A number up to the highest of ``labels`` that a text begins with, and one that is open."""
+    number = rf"(?:{'|'.join(map(str, range(max(int(Decimal(label)) for label in labels), -1, -1)))})(?:\.\d*)?(?!\d)"
     return re.compile(number), re.compile(number + _UNFINISHED)
 
 
@@ -142,9 +142,9 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is
     announced.
     """
-    number, unfinished = _numbers(max(int(Decimal(label)) for label in options.labels))
+    number, unfinished = _numbers(options.labels)
 
-    def found(body: str) -> Answer | None:
+    def found(body: str) -> "Answer | None":
         if (listed := re.match(r"1[.)、] {0,3}(?=\D)", body)) and _begins(body[listed.end() :], _LEADS):
             return None
         if listed and (lead := _LEAD.match(body, listed.end())):

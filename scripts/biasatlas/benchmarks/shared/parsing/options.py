@@ -16,6 +16,8 @@ from biasatlas.benchmarks.shared.parsing.normalise import HAN, simplified
 
 #: A form with a typo: so alike in percent, and so much more than to the second.
 _ALIKE, _AHEAD = 92, 6
+#: Words and characters of a squashed form that every text has in which it is found: no joiners.
+_parts = lru_cache(maxsize=65536)(re.compile(r"(?!和)[\u3400-\u9fff]|\b(?!and\b)[^\W_\u3400-\u9fff]+").findall)
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,7 @@ class Options(tuple[Option, ...]):
         key = squash(text[:600])
         if key in self.exact or len(key) < 3:
             return self.exact.get(key)
-        begun = {i for form, i in self.exact.items() if form.startswith(key)}
-        if len(begun) == 1:
+        if len(begun := {i for form, i in self.exact.items() if form.startswith(key)}) == 1:
             return begun.pop()
         alike = [0.0] * len(self)
         for form, i in self.exact.items():
@@ -130,10 +131,11 @@ class Options(tuple[Option, ...]):
         return sorted(named + found)
 
     def _by_name(self, text: str) -> Iterator[Mention]:
-        # To compile the range of Chinese characters takes a millisecond, without regard to case much more.
-        letter = r"(?-i:[^\W\u3400-\u9fff])" if HAN.search(text) else r"\w"
-        for match in _named(tuple(form for form, _ in self.names), letter).finditer(text):
-            form, option = self.names[match.lastindex - 1]  # type: ignore[operator]
+        # To compile takes milliseconds: no range of Chinese characters without need, and only what may be in the text.
+        letter, lower = r"(?-i:[^\W\u3400-\u9fff])" if HAN.search(text) else r"\w", text.lower()
+        names = [name for name in self.names if all(part in lower for part in _parts(squash(name[0])))]
+        for match in _named(tuple(form for form, _ in names), letter).finditer(text):
+            form, option = names[match.lastindex - 1]  # type: ignore[operator]
             if _stands_alone(text, match, form):
                 yield Mention(*match.span(), option, False)
 
@@ -160,9 +162,8 @@ def _pattern(key: str) -> str:
     """What finds a squashed form in a text: other spaces, hyphens, joiners."""
     text = re.escape(key).replace("\\ ", r"[\W_]{1,3}")
     text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
-    for joiner in (r"\s?和\s?", r"[\W_]{1,3}and[\W_]{1,3}"):
-        text = text.replace(joiner, r"\s?(?:[和与及/&、]|以及|and)\s?")
-    return text
+    either = r"\s?(?:[和与及/&、]|以及|and)\s?"
+    return text.replace(r"\s?和\s?", either).replace(r"[\W_]{1,3}and[\W_]{1,3}", either)
 
 
 #: What stands behind an ordinary word that is meant as an option.
@@ -219,8 +220,7 @@ def asked_options(labels: str, options: object = None) -> Options:
     """The options of a request, from its columns ``labels`` and ``options`` (JSON; anything but text is missing)."""
     names, shown = json.loads(labels), json.loads(options) if isinstance(options, str) and options else []
     shown = [[each] if isinstance(each, str) else each for each in shown]
-    aliases = {name: each[1:] for name, each in zip(names, shown, strict=False)}
-    return Options.of(names, [each[0] for each in shown], aliases)
+    return Options.of(names, [each[0] for each in shown], {n: each[1:] for n, each in zip(names, shown, strict=False)})
 
 
 #: Options are made once, with what is known of them.
