@@ -451,11 +451,9 @@ def test_no_code_is_found_by_names_made_when_it_runs():
     assert found <= DYNAMIC
 
 
-def test_a_module_that_is_chosen_by_a_variable_is_refused():
+def test_a_function_that_is_chosen_by_a_variable_is_refused():
     path = "biasatlas/benchmarks/registry.py"
-    text = steps.source(path).replace(
-        '_function(benchmark, "items", "read_items")', '_function(benchmark, step, "read_items")'
-    )
+    text = steps.source(path).replace('_defined(benchmark, "read_items")', "_defined(benchmark, step)")
     assert text != steps.source(path)
-    with pytest.raises(ValueError, match="as literals"):
+    with pytest.raises(ValueError, match="as a literal"):
         steps.digests({path: text}, ["read_items twbias"])

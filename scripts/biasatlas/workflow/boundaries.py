@@ -40,35 +40,23 @@ def _definitions(*names: str) -> Behind:
     return lambda library, step, reference: names
 
 
-def _module(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-    """Module ``x`` of each benchmark, its own or else its family's: of ``_module(benchmark, "x")``."""
-    yield from (found[0] for found in _places(library, step, _literals(reference, 1)[0]) if found)
+def _all_defined(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+    """Each ``x`` of a benchmark's packages, of ``_all_defined(benchmark, "x")``."""
+    yield from (place for found in _places(library, step, reference) for place in found)
 
 
-def _modules(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-    """Both of them, of ``_modules(benchmark, "x")``."""
-    yield from (place for found in _places(library, step, _literals(reference, 1)[0]) for place in found)
+def _defined(library: Library, step: Step, reference: Reference) -> Iterator[str]:
+    """A benchmark's own ``x`` or else its family's, of ``_defined(benchmark, "x")``."""
+    yield from (found[0] for found in _places(library, step, reference) if found)
 
 
-def _function(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-    """Function ``y`` of the first, of ``_function(benchmark, "x", "y")``."""
-    module, function = _literals(reference, 2)
-    yield from (f"{found[0]}.{function}" for found in _places(library, step, module) if found)
-
-
-def _places(library: Library, step: Step, module: str) -> Iterator[list[str]]:
+def _places(library: Library, step: Step, reference: Reference) -> Iterator[list[str]]:
+    name = reference.literals[1] if len(reference.literals) > 1 else None
+    if name is None:
+        raise ValueError(f"{reference.name}: give the name of what is defined as a literal, so that it can be told")
     for packages in step.packages:
-        names = (f"{_BENCHMARKS}.{package}.{module}" for package in packages)
-        yield [name for name in names if library.module(name)]
-
-
-def _literals(reference: Reference, count: int) -> list[str]:
-    given = reference.literals[1 : 1 + count]
-    if len(given) < count or None in given:
-        raise ValueError(
-            f"{reference.name}: give the names of module and function as literals, so that they can be told"
-        )
-    return [each for each in given if each]
+        modules = (module for package in packages for module in library.modules(f"{_BENCHMARKS}.{package}"))
+        yield [f"{module.name}.{name}" for module in modules if name in module.bound]
 
 
 def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
@@ -126,9 +114,8 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.stages.declaration": lambda library, step, reference: step.classes,
     "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),
     # By the definitions of the benchmark that is meant.
-    f"{_REGISTRY}._module": _module,
-    f"{_REGISTRY}._function": _function,
-    f"{_REGISTRY}._modules": _modules,
+    f"{_REGISTRY}._defined": _defined,
+    f"{_REGISTRY}._all_defined": _all_defined,
     f"{_REGISTRY}._has": _definitions(),
     f"{_REGISTRY}._read_marks": _definitions(),
     f"{_REGISTRY}._description_view": _definitions(),
@@ -164,7 +151,5 @@ TEMPLATES: Mapping[str, str] = {"biasatlas.report.pages.Pages": "biasatlas/repor
 
 #: Calls, and marks, that are told by their literal arguments.
 BY_LITERALS = frozenset(
-    name
-    for name in BOUNDARIES
-    if name.rpartition(".")[2] in {"_module", "_modules", "_function", "table", "figure", "metric"}
+    name for name in BOUNDARIES if name.rpartition(".")[2] in {"_defined", "_all_defined", "table", "figure", "metric"}
 )

@@ -20,8 +20,6 @@ from biasatlas.errors import UserError
 
 #: Number of a set's questions in `differ` in the authors' script; those in `equal` have the next.
 _SETS = {"D1": 1000, "D2": 1002, "D3": 1004, "D4": 1006, "N2": 1010, "N3": 1012, "N4": 1014}
-#: A user's own predictions are in the family's format.
-FORMATS: dict = {}
 
 
 class _Options:

@@ -9,8 +9,6 @@ from biasatlas.benchmarks.families.replies import responses
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
 
-#: A user's own predictions are in the family's format.
-FORMATS: dict = {}
 #: The authors' number of its prompts.
 _NUMBER = 200
 

@@ -19,8 +19,6 @@ from biasatlas.userfiles import listed
 FIRST, SECOND = "results", "results-clean"
 #: Ends the name of a release that is of the second run.
 _CONTROLS = "-controls"
-#: A user's own predictions are in the family's format.
-FORMATS: dict = {}
 
 
 def import_responses(step: Step) -> pd.DataFrame:
