@@ -26,8 +26,8 @@ from scipy.special import expit
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
-from biasatlas.benchmarks.families.pairs.evidence import shift_regression
-from biasatlas.benchmarks.families.questions.tables import balanced
+from biasatlas.benchmarks.families.pairs.scores import shift_regression
+from biasatlas.benchmarks.families.questions.scores import balanced
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, declare
 from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, asking_orders, rounds_of
 from biasatlas.files import read_parquet, read_scores

@@ -15,7 +15,7 @@ from test_decisions import items_of
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.difference_awareness.released import load_plain, load_questions, load_replies
-from biasatlas.benchmarks.families.contexts.tables import contextual_awareness
+from biasatlas.benchmarks.families.contexts.scores import contextual_awareness
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.columns import CASES

@@ -14,7 +14,7 @@ from mirrored import mirrored
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
-from biasatlas.benchmarks.families.decisions.tables import Effects
+from biasatlas.benchmarks.families.decisions.scores import Effects
 from biasatlas.benchmarks.scaffold import origins
 from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError

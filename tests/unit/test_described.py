@@ -14,7 +14,7 @@ import yaml
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.families.pairs.evidence import shift_replicates
+from biasatlas.benchmarks.families.pairs.scores import shift_replicates
 from biasatlas.benchmarks.families.rows import read_rows
 from biasatlas.benchmarks.scaffold import origins, page_text
 from biasatlas.errors import UserError

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.contexts.parsers import PARSERS as OWN
+from biasatlas.benchmarks.families.contexts.items import PARSERS as OWN
 from biasatlas.benchmarks.families.replies import responses
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError

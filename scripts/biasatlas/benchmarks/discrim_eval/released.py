@@ -4,7 +4,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.difference_awareness.released import replies_of
-from biasatlas.benchmarks.families.decisions.parsers import PARSERS as OWN
+from biasatlas.benchmarks.families.decisions.items import PARSERS as OWN
 from biasatlas.benchmarks.families.replies import responses
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
