@@ -171,7 +171,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     # One step of one benchmark, of described ones too.
     (f"{B}.twbias.items", "read_items", ASSERT, of("read_items", "twbias")),
     (f"{B}.dbb.items", "read_items", ASSERT, of("read_items", "dbb") | {"start_variations"}),
-    (f"{B}.twbias.requests", "build_requests", ASSERT, of("build_requests", "twbias")),
+    (f"{B}.twbias.items", "build_requests", ASSERT, of("build_requests", "twbias")),
     (f"{B}.twbias.scores", "score_responses", ASSERT, of("score_responses", "twbias")),
     (f"{B}.mcbe.judge", "build_judge_requests", ASSERT, of("judge_responses")),
     (f"{B}.families.derived", "split_template", ASSERT, of("read_items", "crows_pairs", "gest")),
