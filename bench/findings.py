@@ -21,7 +21,7 @@ from biasatlas.resources import Resources
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import load_studies
-from biasatlas.workflow.simulation import STEPS
+from biasatlas.workflow.selection import STEPS
 
 #: Study -> the categories asked about, all where none is named.
 STUDIES = {"crows_pairs_pair": (), "stereoset_likelihood": (), "bbq": ("Age", "Religion")}

@@ -23,7 +23,7 @@ from biasatlas.workflow.run import begin
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.construction_lookup import ConstructionLookup
-from biasatlas.workflow.filetree import files
+from biasatlas.workflow.paths import files
 from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths

@@ -9,7 +9,7 @@ from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources, names
 from biasatlas.simulation.described import RESPONDERS
 from biasatlas.simulation.harness import Harness
-from biasatlas.workflow.simulation import STEPS
+from biasatlas.workflow.selection import STEPS
 
 
 @cache

@@ -338,7 +338,7 @@ def validate_benchmark(name: str, data: str, seeds: int) -> None:
     Simulated models answer its own items: with a bias, and without one under every nuisance that applies. The validity
     cards go beside the description, as mine.cards.csv, and count until the description or the data change.
     """
-    from biasatlas.simulation.validate import validate_description
+    from biasatlas.simulation.measure import validate_description
 
     for line in validate_description(name, data, seeds):
         print(line, flush=True)

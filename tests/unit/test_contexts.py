@@ -71,7 +71,7 @@ def test_both_kinds_of_awareness_by_hand(tmp_path):
 
 
 def test_missing_answers_bound_the_table(tmp_path):
-    from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
+    from biasatlas.benchmarks.shared.estimates import with_missing_answer_bounds
 
     items = items_of("difference_awareness", ROOT / "resources/samples/difference_awareness")
     frame = pd.DataFrame({"item": ["D1/differ/0", "D1/differ/1", "D1/equal/0"], "answer": ["(a)", "(b)", "(a)"]})

@@ -12,7 +12,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.visible import SPEC
 from biasatlas.stages import StagedModel, field, fields_affecting
 from biasatlas.workflow import identity
-from biasatlas.workflow.boundaries import BOUNDARIES
+from biasatlas.workflow.identity import BOUNDARIES
 
 B = "biasatlas.benchmarks"
 
@@ -189,7 +189,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     (f"{B}.shared.replies", "answers", ASSERT, of("summarise_outcomes")),
     (f"{B}.registry", "parsers", ASSERT, of("summarise_outcomes")),
     (f"{B}.shared.styles", "styles", ASSERT, of("draw_figure draw_comparison analyse_sensitivity write_report")),
-    (f"{B}.shared.missing_answer_bounds", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
+    (f"{B}.shared.estimates", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
     (
         f"{B}.shared.estimates",
         "make_table",

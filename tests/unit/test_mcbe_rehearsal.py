@@ -11,11 +11,11 @@ from standins import resources
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe import CATEGORIES, SUBSTITUTABLE, TASKS
-from biasatlas.benchmarks.shared.style import style
+from biasatlas.benchmarks.shared.plots import style
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, write_table
 from biasatlas.simulation.harness import Harness
-from biasatlas.workflow.simulation import STEPS
+from biasatlas.workflow.selection import STEPS
 
 PAPERS = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))
 MODELS = {name: PAPERS["models"][name] for name in PAPERS["benchmarks"]["mcbe"]["models"]}

@@ -17,7 +17,7 @@ from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.dbb import IDENTITIES, LABELS, NAMES, PLACEHOLDER, TABLE_10_NAMES
 from biasatlas.benchmarks.dbb.spec import DBBOptions
 from biasatlas.benchmarks.shared.bias_roles import Roles, evenly, label_roles, text_roles
-from biasatlas.benchmarks.shared.choices import sampling
+from biasatlas.benchmarks.shared.prompting import sampling
 from biasatlas.benchmarks.shared.templates import fill_slots
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources

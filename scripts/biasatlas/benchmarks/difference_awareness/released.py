@@ -13,11 +13,11 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.cells import WHERE
 from biasatlas.benchmarks.families.contexts import items
 from biasatlas.benchmarks.families.contexts.items import PARSERS as OWN
-from biasatlas.benchmarks.families.replies import responses
+from biasatlas.benchmarks.families.rows import WHERE
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.predictions import responses
 from biasatlas.errors import UserError
 
 #: Number of a set's questions in `differ` in the authors' script; those in `equal` have the next.

@@ -5,8 +5,8 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.difference_awareness.released import replies_of
 from biasatlas.benchmarks.families.decisions.items import PARSERS as OWN
-from biasatlas.benchmarks.families.replies import responses
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.predictions import responses
 from biasatlas.errors import UserError
 
 #: The authors' number of its prompts.

@@ -12,13 +12,13 @@ from biasatlas.benchmarks.families.derived import (
     Cell,
     Derived,
     Drop,
+    Erratum,
     Join,
     Text,
     known_encodings,
     template_fields,
 )
 from biasatlas.benchmarks.languages import LANGUAGES
-from biasatlas.benchmarks.shared.errata import Erratum
 from biasatlas.errors import UserError
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown

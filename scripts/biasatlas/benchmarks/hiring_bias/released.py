@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.cells import WHERE
 from biasatlas.benchmarks.families.decisions import items
-from biasatlas.benchmarks.families.replies import responses
+from biasatlas.benchmarks.families.rows import WHERE
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.predictions import responses
 from biasatlas.errors import UserError
 from biasatlas.sources import PACKED
 from biasatlas.userfiles import listed

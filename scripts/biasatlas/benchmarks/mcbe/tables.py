@@ -19,9 +19,8 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, DESIGN, TASKS,
 from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi, published_scores
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, unparsed
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, mean_of_means, percentage, row, unparsed
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
-from biasatlas.benchmarks.shared.rates import mean_of_means, percentage
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import proportion, ratio
 from biasatlas.stats.replicates import ratio_replicates

@@ -8,9 +8,8 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, figure, metric, table
 from biasatlas.benchmarks.mt_bench.spec import DESIGN, FIELDS, GRADES, TURNS
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, mean_of_means, row
 from biasatlas.benchmarks.shared.preferences import parse_probabilities
-from biasatlas.benchmarks.shared.rates import mean_of_means
 from biasatlas.columns import MASSES
 from biasatlas.stats.clusters import ratio
 from biasatlas.stats.intervals import within

@@ -10,7 +10,7 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.shared.bias_roles import Roles, sentence_roles, text_roles
-from biasatlas.benchmarks.shared.choices import sentence_choices
+from biasatlas.benchmarks.shared.prompting import sentence_choices
 from biasatlas.benchmarks.stereoset.spec import (
     COMPARED,
     DOMAINS,
@@ -143,7 +143,7 @@ def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     """Requests of one task. Likelihood tasks: a row per sentence, with its ``label`` and upstream ``sentence_id``.
 
     Intrasentence sentences are scored whole, intersentence ones after their context and a space. Prompted tasks: a row
-    per item and order of its options (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
+    per item and order of its options (:func:`biasatlas.benchmarks.shared.prompting.sentence_choices`).
 
     Under ``swaps: asked`` the task "intrasentence" has rows more, without a ``sentence_id``: the stereotype and the
     anti-stereotype with other targets (:func:`.swaps.swaps`), ``label`` has the sentence and the target's place.

@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates, beside, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.benchmarks.shared.preferences import chosen_sentences, sentence_likelihoods
-from biasatlas.benchmarks.shared.rates import answer_rates
 from biasatlas.benchmarks.stereoset.spec import (
     CASE_COLUMNS,
     COMPARED,

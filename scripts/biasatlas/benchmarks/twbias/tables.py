@@ -17,9 +17,8 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, kappa_over_items, make_table, row
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
-from biasatlas.benchmarks.shared.rates import kappa_over_items
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES, PROMPTS, TWBiasOptions
 from biasatlas.benchmarks.twbias.swaps import (
     KEYS,

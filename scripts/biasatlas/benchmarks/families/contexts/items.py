@@ -15,15 +15,15 @@ from biasatlas.benchmarks.families.contexts.spec import (
     ContextsDescription,
     ContextsOptions,
 )
-from biasatlas.benchmarks.families.replies import read_replies
 from biasatlas.benchmarks.families.rows import check, check_ids, named, read_rows, render, written
 from biasatlas.benchmarks.shared.bias_roles import Roles, label_roles
-from biasatlas.benchmarks.shared.choices import choice_columns
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, words
 from biasatlas.benchmarks.shared.parsing.named import PARSERS as COMMON_PARSERS
 from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, plain
 from biasatlas.benchmarks.shared.parsing.options import Options, folded
+from biasatlas.benchmarks.shared.predictions import read_replies
+from biasatlas.benchmarks.shared.prompting import choice_columns
 
 #: The options at a question's end. Some of the published ones begin with (1).
 _OPTIONS = re.compile(r"\((?:a|1)\)\s*(.+?)\s*\((?:b|2)\)\s*(.+?)\s*\((?:c|3)\)\s*(.+?)\s*$", re.S)

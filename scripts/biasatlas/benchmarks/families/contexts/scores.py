@@ -10,9 +10,8 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step, figure, metric, table
 from biasatlas.benchmarks.families.contexts.spec import NO_DIFFERENCE, ContextsDescription
 from biasatlas.benchmarks.families.questions.scores import counted, option_masses, places, shares
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates, beside, make_table, row, share
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
-from biasatlas.benchmarks.shared.rates import answer_rates, share
 from biasatlas.columns import CASES, MASSES
 from biasatlas.stats.clusters import cluster_sums
 from biasatlas.stats.intervals import student, within

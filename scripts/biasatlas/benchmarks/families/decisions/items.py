@@ -16,15 +16,15 @@ from biasatlas.benchmarks.families.decisions.spec import (
     DecisionsDescription,
     DecisionsOptions,
 )
-from biasatlas.benchmarks.families.replies import read_replies
 from biasatlas.benchmarks.families.rows import check, check_ids, named, read_rows, written
 from biasatlas.benchmarks.shared.bias_roles import Roles, label_roles
-from biasatlas.benchmarks.shared.choices import choice_columns
 from biasatlas.benchmarks.shared.parsing import Answer
 from biasatlas.benchmarks.shared.parsing.named import PARSERS as COMMON_PARSERS
 from biasatlas.benchmarks.shared.parsing.named import Parser
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
 from biasatlas.benchmarks.shared.parsing.options import Options
+from biasatlas.benchmarks.shared.predictions import read_replies
+from biasatlas.benchmarks.shared.prompting import choice_columns
 from biasatlas.errors import UserError
 
 

@@ -18,10 +18,9 @@ from biasatlas.benchmarks.families.decisions.spec import (
     DecisionsDescription,
     VariedFactor,
 )
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates, make_table, row
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.benchmarks.shared.preferences import parse_probabilities
-from biasatlas.benchmarks.shared.rates import answer_rates
 from biasatlas.columns import MASSES, STOPPED
 from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.intervals import jackknife

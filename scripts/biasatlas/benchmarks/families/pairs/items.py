@@ -13,7 +13,7 @@ from biasatlas.benchmarks.families.description import ROW
 from biasatlas.benchmarks.families.pairs.spec import ENDS, LABELS, SENTENCES, PairsDescription, PairsOptions, shift_of
 from biasatlas.benchmarks.families.rows import check_ids, named, read_rows, written
 from biasatlas.benchmarks.shared.bias_roles import Roles, sentence_roles, text_roles
-from biasatlas.benchmarks.shared.choices import sentence_choices
+from biasatlas.benchmarks.shared.prompting import sentence_choices
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed
 
@@ -84,7 +84,7 @@ def build_requests(step: Step[PairsOptions]) -> pd.DataFrame:
     masked model finds the tokens that they share; the text ``more`` comes first in it in pairs of the first direction.
     Under ``ends: asked`` two rows more (:data:`ENDS`) of each pair whose texts end in the same words: these, after what
     precedes them. ``pair_choice``: a row per pair and order of its options
-    (:func:`biasatlas.benchmarks.shared.choices.sentence_choices`).
+    (:func:`biasatlas.benchmarks.shared.prompting.sentence_choices`).
     """
     description: PairsDescription = step.description
     items, options = step.items[step.items["category"].isin(step.categories)], step.options

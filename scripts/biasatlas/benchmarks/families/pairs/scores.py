@@ -16,10 +16,9 @@ import pandas as pd
 from biasatlas.benchmarks.contract import Step, figure, metric, table
 from biasatlas.benchmarks.families.pairs.items import cleaned, differences
 from biasatlas.benchmarks.families.pairs.spec import ENDS, SENTENCES, PairsDescription, PairsOptions, shift_of
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates, beside, make_table, percentage, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.benchmarks.shared.preferences import chosen_sentences, sentence_likelihoods
-from biasatlas.benchmarks.shared.rates import answer_rates, percentage
 from biasatlas.columns import CASES, MASSES
 from biasatlas.stats import Array
 from biasatlas.stats.clusters import ratio

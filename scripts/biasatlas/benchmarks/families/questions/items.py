@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.cells import check, render
+from biasatlas.benchmarks.families.derived import corrected, shipped_errata
 from biasatlas.benchmarks.families.questions.spec import (
     CONDITIONS,
     LABELS,
@@ -21,10 +21,9 @@ from biasatlas.benchmarks.families.questions.spec import (
     QuestionsDescription,
     QuestionsOptions,
 )
-from biasatlas.benchmarks.families.rows import check_ids, named, read_rows, written
+from biasatlas.benchmarks.families.rows import check, check_ids, named, read_rows, render, written
 from biasatlas.benchmarks.shared.bias_roles import Roles, label_roles
-from biasatlas.benchmarks.shared.choices import choice_columns
-from biasatlas.benchmarks.shared.errata import corrected, shipped_errata
+from biasatlas.benchmarks.shared.prompting import choice_columns
 from biasatlas.userfiles import listed
 
 _ORDERS = np.array(list(permutations(range(len(LABELS)))))

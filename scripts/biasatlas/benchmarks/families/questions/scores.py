@@ -17,10 +17,9 @@ from biasatlas.benchmarks.families.questions.spec import (
     QuestionsDescription,
     QuestionsOptions,
 )
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates, beside, make_table, row, share
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.benchmarks.shared.preferences import parse_probabilities
-from biasatlas.benchmarks.shared.rates import answer_rates, share
 from biasatlas.columns import CASES, MASSES, STOPPED
 from biasatlas.stats.clusters import agreeing, cluster_sums, ratio
 from biasatlas.stats.intervals import jackknife, within

@@ -1,7 +1,6 @@
-"""A described benchmark's headlines on simulated models of one's own items: what they find, and what they mistake for
-bias."""
+"""Studies measured, each in the way that it names; and a user's benchmark validated by such a study."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 
 import pandas as pd
@@ -11,12 +10,28 @@ from biasatlas.benchmarks.comparisons.cards import card_file, made_from, sentenc
 from biasatlas.benchmarks.families.description import Rows
 from biasatlas.errors import UserError
 from biasatlas.files import write_csv
+from biasatlas.simulation import claims, direct, experiment, ngrams, own_group, rounds
 from biasatlas.simulation.described import described_items, shipped_for
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Study, load_studies, studies_of
 from biasatlas.simulation.validity import cards, inconclusive, settings_table
-from biasatlas.simulation.ways import measure
 from biasatlas.stats.intervals import MIN_CLUSTERS
+
+_WAYS: dict[str, Callable[..., pd.DataFrame]] = {
+    "tables": experiment.run,
+    "evidence": claims.run,
+    "regression": own_group.run,
+    "answers": direct.run,
+    "ngrams": ngrams.run,
+    "rounds": rounds.run,
+}
+
+
+def measure(study: Study, setting: str, bench: Harness, seeds: int) -> pd.DataFrame:
+    """As :func:`biasatlas.simulation.experiment.run`, in the study's way, for so many ``seeds``; ``bench`` has what it
+    asks."""
+    return _WAYS[study.by](study, setting, bench.under(study.nuisance(setting)), study.seeds(setting, seeds))
+
 
 #: How many times as many models are asked where the first ones leave a headline's card inconclusive. At 40 and 200 the
 #: two chances to pass together let a share of a tenth called biased through in fewer than one case of twenty.
