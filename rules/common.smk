@@ -21,7 +21,7 @@ from biasatlas.errors import UserError
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.run import begin
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.files import check_files
+from biasatlas.validation import check_files
 from biasatlas.workflow.construction_lookup import ConstructionLookup
 from biasatlas.workflow.paths import files
 from biasatlas.workflow.lookup import Lookup

@@ -7,8 +7,8 @@ import standins
 from biasatlas.benchmarks import registry
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources, names
-from biasatlas.simulation.described import RESPONDERS
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.measure import RESPONDERS
 from biasatlas.workflow.selection import STEPS
 
 

@@ -17,9 +17,9 @@ from parser_cases import PARSERS, Files
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
+from biasatlas.validation import check_files
 from biasatlas.workflow import paths
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.preflight import check_preflight
 
 

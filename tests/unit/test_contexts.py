@@ -21,7 +21,7 @@ from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.columns import CASES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.simulation.described import validate_against_theory
+from biasatlas.simulation.measure import validate_against_theory
 from biasatlas.sources import load_sources
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.fetch import fetch

@@ -16,7 +16,7 @@ from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.errors import UserError
 from biasatlas.files import read_csv, read_parquet, write_parquet
-from biasatlas.workflow.replies import reparse_replies, unparsed
+from biasatlas.workflow.finished import reparse_replies, unparsed
 
 TEXTS = ["A", "A or B", "I'm sorry, I can't choose.", "Neither", "<think>A"]
 ONE_OF_EACH = [[["ok", text] for text in TEXTS] + [["truncated", "Let me compare"], ["failed", ""]]]

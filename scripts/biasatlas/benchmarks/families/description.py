@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import field_validator, model_validator
 
-from biasatlas.benchmarks.contract import Metric
+from biasatlas.benchmarks.contract import LANGUAGES, Metric
 from biasatlas.benchmarks.families.derived import (
     Agree,
     Cell,
@@ -18,7 +18,6 @@ from biasatlas.benchmarks.families.derived import (
     known_encodings,
     template_fields,
 )
-from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.errors import UserError
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
