@@ -144,7 +144,7 @@ BOUNDARIES: Mapping[str, Behind] = {
     f"{_CONTRACT}.METRICS": _definitions(),
     **{
         name: _on_page(name)
-        for name in (f"{_BENCHMARKS}.comparison.METRICS", f"{_BENCHMARKS}.comparisons.metrics.METRICS")
+        for name in (f"{_BENCHMARKS}.comparison.METRICS", f"{_BENCHMARKS}.comparisons.declared.METRICS")
     },
     f"{_CONTRACT}.table": _definitions(),
     f"{_CONTRACT}.figure": _definitions(),

@@ -84,7 +84,7 @@ def _limits(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _shifted(step: Step[PairsOptions], items: pd.DataFrame, requests: pd.DataFrame) -> dict[str, np.ndarray]:
-    """What a shift is estimated from (:mod:`.shift`), a value for each of ``items``.
+    """What a shift is estimated from, a value for each of ``items``.
 
     ``shift``: log P with the words of the side that the first direction is about minus log P with the other side's, in
     nats, of the words that end both texts or of the texts; missing unless ``shift_status`` is "ok". ``words`` are those
