@@ -163,6 +163,14 @@ def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, function)
                 assert mark(options, node.attr) in READS[function], f"{path}:{node.lineno}: {node.attr}"
 
 
+@pytest.mark.parametrize("benchmark", registry.benchmark_names())
+def test_a_function_of_a_step_stands_once_in_its_folder(benchmark):
+    for package in registry.packages(benchmark):
+        assert registry._defining(package, "score_responses") or registry.description(benchmark)
+        for name in (*contract.GIVEN, "PARSERS", "FORMATS", "TEXTS"):
+            assert len(registry._defining(package, name)) <= 1, (package, name)
+
+
 def test_a_step_has_what_it_is_given_and_says_what_it_lacks():
     step = Step("score_responses", spec=SPEC, task="pair", category="age")
     assert (step.task, step.judgements) == ("pair", None)
