@@ -19,8 +19,8 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contamination.scores import order_estimates
 from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS, TASK
-from biasatlas.benchmarks.contamination.tables import order_estimates
 from biasatlas.files import read_parquet
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import open_model

@@ -21,7 +21,7 @@ from biasatlas.resources import Resources
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import load_studies
-from biasatlas.workflow.simulation import STEPS
+from biasatlas.workflow.selection import EXPERIMENT_STEPS
 
 #: Study -> the categories asked about, all where none is named.
 STUDIES = {"crows_pairs_pair": (), "stereoset_likelihood": (), "bbq": ("Age", "Religion")}
@@ -38,7 +38,7 @@ def benches(folder):
     """The bench of each study."""
     for name, categories in STUDIES.items():
         study = load_studies()[name]
-        shipped = {file for step in STEPS for file in registry.resource_names(study.benchmark, step)}
+        shipped = {file for step in EXPERIMENT_STEPS for file in registry.resource_names(study.benchmark, step)}
         items = read_parquet(Path(folder) / f"{study.benchmark}.parquet")
         resources = Resources.shipped(*shipped)
         yield name, Harness.of(study.benchmark, study.protocol, resources, items, study.tasks, categories)

@@ -26,13 +26,13 @@ from scipy.special import expit
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.rounds import ask_in_rounds
-from biasatlas.benchmarks.families.pairs.evidence import shift_regression
-from biasatlas.benchmarks.families.questions.tables import balanced
+from biasatlas.benchmarks.families.pairs.scores import shift_regression
+from biasatlas.benchmarks.families.questions.scores import balanced
 from biasatlas.benchmarks.shared.evidence import OVERALL, Declared, Evidence, declare
 from biasatlas.benchmarks.shared.order import MANY, SHARES, asking_order, asking_orders, rounds_of
 from biasatlas.files import read_parquet, read_scores
-from biasatlas.simulation.described import shipped_for
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.measure import shipped_for
 from biasatlas.simulation.own_group import Rounds
 from biasatlas.simulation.rounds import analysed, in_rounds
 from biasatlas.simulation.studies import load_studies

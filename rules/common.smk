@@ -21,14 +21,12 @@ from biasatlas.errors import UserError
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.run import begin
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.files import check_files
+from biasatlas.validation import check_files
 from biasatlas.workflow.construction_lookup import ConstructionLookup
-from biasatlas.workflow.filetree import files
 from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
-from biasatlas.workflow.paths import WEIGHT_FILES, Paths
+from biasatlas.workflow.paths import WEIGHT_FILES, Paths, files, link_shipped_files
 from biasatlas.workflow.preflight import check_preflight
-from biasatlas.workflow.paths import link_shipped_files
 from biasatlas.workflow.targets import Targets
 
 

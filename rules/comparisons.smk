@@ -2,7 +2,7 @@
 #   REQUIRED INPUTS: tables, and task_scores/{model}/{benchmark}/{protocol}/{task}.parquet
 #   OUTPUTS: {tables,figures}/comparison/{protocol}/{comparison}.*, contributions/{protocol}.parquet, summary/{model}.*
 
-from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
+from biasatlas.benchmarks.comparisons.declared import COMPARISONS, MATCHES
 
 PUBLISHED_DBB = find.shipped("published/dbb_*.csv")
 FINDINGS, MULTIVERSES = find.findings(), find.multiverses()

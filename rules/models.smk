@@ -3,7 +3,7 @@
 #   OUTPUTS: models/{model}.json, a commit; models/{model}/{language}/ and questions-of-{benchmark}/ in Hugging Face
 #            format; models/{model}.checked; check.csv and check.txt: what will be asked of which model, what not and why, and what it may cost
 
-from biasatlas.benchmarks.languages import LANGUAGES
+from biasatlas.benchmarks.contract import LANGUAGES
 from biasatlas.workflow.plan import asked_with, check_tree, plan
 
 FAILED = failures.unchecked(CONFIG, PATHS, file_exists) if targets.partial == failures.CHECK else {}

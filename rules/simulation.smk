@@ -3,9 +3,9 @@
 #   OUTPUTS: simulation/{benchmark}/{study}/{setting}.csv, a row for each seed and headline; simulation/settings.csv and
 #            cards.csv; plan/{benchmark}/{protocol}.csv, plan.csv and plan.txt
 
-from biasatlas.workflow import simulation
+from biasatlas.workflow import selection
 
-EXPERIMENTS = simulation.experiment_files(CONFIG, PATHS)
+EXPERIMENTS = selection.experiment_files(CONFIG, PATHS)
 
 
 rule run_experiment:
@@ -20,7 +20,7 @@ rule run_experiment:
     benchmark:
         PATHS.run_time("run_experiment", "benchmark", "study", "setting")
     wildcard_constraints:
-        study=any_of(simulation.studies(CONFIG)),
+        study=any_of(selection.simulated_studies(CONFIG)),
         setting=any_of(dict.fromkeys(each["setting"] for each in EXPERIMENTS)),
     conda:
         "../envs/data.yaml"

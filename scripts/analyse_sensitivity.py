@@ -1,11 +1,11 @@
 """Say what holds whatever the choice of analysis, and draw it (rule analyse_sensitivity)."""
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.comparisons.declared import METRICS
 from biasatlas.benchmarks.comparisons.figures import draw_multiverse
-from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.multiverse import KEYS, sensitivity_table, with_protocols
 from biasatlas.benchmarks.comparisons.pairs import joined
-from biasatlas.benchmarks.shared.style import save, style
+from biasatlas.benchmarks.shared.plots import save, style
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, write_table
 from biasatlas.workflow.job import job

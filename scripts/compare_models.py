@@ -2,9 +2,9 @@
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.cards import read_cards
+from biasatlas.benchmarks.comparisons.declared import METRICS
 from biasatlas.benchmarks.comparisons.findings import contributions_table, findings_table
 from biasatlas.benchmarks.comparisons.framings import FramedEvidence, framings_table
-from biasatlas.benchmarks.comparisons.metrics import METRICS
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, are_asked_alike, pairs_table
 from biasatlas.benchmarks.comparisons.reliability import reliability_table
 from biasatlas.benchmarks.shared.stops import Stop

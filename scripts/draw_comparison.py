@@ -4,7 +4,7 @@ from functools import partial
 
 from biasatlas.benchmarks.comparisons.figures import draw_framings, draw_pairs
 from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
-from biasatlas.benchmarks.shared.style import save, style
+from biasatlas.benchmarks.shared.plots import save, style
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv
 from biasatlas.workflow.job import job

@@ -2,7 +2,7 @@
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.cards import read_cards
-from biasatlas.benchmarks.shared.style import save, style
+from biasatlas.benchmarks.shared.plots import save, style
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv
 from biasatlas.workflow.job import job

@@ -1,7 +1,7 @@
 """Join the shards of a model's responses (rule gather_responses)."""
 
 from biasatlas.files import read_parquet, write_responses
-from biasatlas.models.shards import join
+from biasatlas.models.batches import join
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:

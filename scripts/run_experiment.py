@@ -2,8 +2,8 @@
 
 from biasatlas.files import read_parquet, write_csv
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.measure import measure
 from biasatlas.simulation.studies import load_studies
-from biasatlas.simulation.ways import measure
 from biasatlas.workflow.job import job
 
 with job(snakemake) as this:

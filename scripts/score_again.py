@@ -3,7 +3,7 @@
 import pandas as pd
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.comparisons.metrics import METRICS
+from biasatlas.benchmarks.comparisons.declared import METRICS
 from biasatlas.benchmarks.comparisons.multiverse import multiverse_table
 from biasatlas.files import read_asked, read_parquet, read_responses, write_table
 from biasatlas.workflow.job import job

@@ -4,7 +4,7 @@ import math
 from functools import partial
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
+from biasatlas.benchmarks.shared.estimates import with_missing_answer_bounds
 from biasatlas.benchmarks.shared.stops import Stop, in_rounds
 from biasatlas.errors import UserError
 from biasatlas.files import read_task_scores, write_table

@@ -7,9 +7,9 @@ import standins
 from biasatlas.benchmarks import registry
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources, names
-from biasatlas.simulation.described import RESPONDERS
 from biasatlas.simulation.harness import Harness
-from biasatlas.workflow.simulation import STEPS
+from biasatlas.simulation.measure import RESPONDERS
+from biasatlas.workflow.selection import EXPERIMENT_STEPS
 
 
 @cache
@@ -24,7 +24,7 @@ def sample_items(benchmark):
 @cache
 def bench(benchmark, tasks=None, wanted=(), protocol="recommended"):
     """A bench on the sample; of all tasks unless they are named."""
-    shipped = {name for step in STEPS for name in registry.resource_names(benchmark, step)}
+    shipped = {name for step in EXPERIMENT_STEPS for name in registry.resource_names(benchmark, step)}
     asked = tasks or registry.load_spec(benchmark).tasks
     return Harness.of(
         benchmark, protocol, standins.resources(benchmark, *shipped), sample_items(benchmark), asked, wanted

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
-from biasatlas.benchmarks.comparisons.metrics import CAPTIONS
+from biasatlas.benchmarks.comparisons.declared import CAPTIONS, COMPARISONS, MATCHES
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv
 from biasatlas.report.run import Comparison, ModelRun, Run, Study, TaskRun

@@ -98,9 +98,8 @@ def check(configfile: str, options: list[str]) -> int:
 def _look_first(configfile: str, known: bool = True) -> "Config":
     """The configuration, if it can be carried out here. Raises UserError with all faults, among them each model whose
     folder or key is missing; of those that a run found before only if ``known``."""
-    from biasatlas.validation import read_yaml
+    from biasatlas.validation import check_files, read_yaml
     from biasatlas.workflow.config import load_config
-    from biasatlas.workflow.config.files import check_files
     from biasatlas.workflow.preflight import check_preflight, missing_models
 
     check_files([configfile])
@@ -136,9 +135,8 @@ def _run_and_print(configfile: str, options: list[str], targets: list[str], file
 
 def _results(configfile: str) -> str:
     """The results folder of a configuration. Raises UserError for a file that cannot be read."""
-    from biasatlas.validation import read_yaml
+    from biasatlas.validation import check_files, read_yaml
     from biasatlas.workflow.config import Config
-    from biasatlas.workflow.config.files import check_files
 
     check_files([configfile])
     return read_yaml(configfile).get("results", Config.model_fields["results"].default)
@@ -146,7 +144,7 @@ def _results(configfile: str) -> str:
 
 def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
     """Snakemake's command for a configuration; ``cores`` where neither options nor a profile of theirs say how many."""
-    from biasatlas.workflow.config.files import check_files
+    from biasatlas.validation import check_files
 
     # Snakemake answers a file that is missing, or not UTF-8, with a traceback.
     check_files([configfile])
@@ -200,7 +198,7 @@ def compare(before: str, after: str) -> int:
 
     Like diff, it exits with 1 if a number moved.
     """
-    from biasatlas.workflow.compare import compare as differences
+    from biasatlas.workflow.finished import compare as differences
 
     inputs, numbers = differences(Path(before), Path(after))
     for title, frame in (("inputs differ", inputs), ("numbers moved", numbers)):
@@ -218,7 +216,7 @@ def reparse(results: str, parser: str, examples: int) -> None:
     All changes go to replies/changes.csv below the results folder. The tables named outcomes have the results of the
     original parsers, and the folder replies has what they could not parse.
     """
-    from biasatlas.workflow.replies import reparse_replies
+    from biasatlas.workflow.finished import reparse_replies
 
     print(reparse_replies(Path(results), parser, examples))
 
@@ -231,7 +229,7 @@ def parse_report(results: str, examples: int) -> None:
     All of them go to replies/unparsed.jsonl below the results folder, with an empty truth: label them, and they are
     rows of tests/replies.
     """
-    from biasatlas.workflow.replies import unparsed
+    from biasatlas.workflow.finished import unparsed
 
     print(unparsed(Path(results), examples))
 
@@ -245,10 +243,9 @@ def export_token_logprobs(configfile: str, items: int) -> None:
     The models of kind hf and planted of a finished run are asked again for the items that count most. Files go to
     tokens/ below the results. The second command writes the report with them.
     """
-    from biasatlas.validation import read_yaml
+    from biasatlas.validation import check_files, read_yaml
     from biasatlas.workflow.config import load_config
-    from biasatlas.workflow.config.files import check_files
-    from biasatlas.workflow.tokens import export_token_logprobs
+    from biasatlas.workflow.finished import export_token_logprobs
 
     check_files([configfile])
     written = list(export_token_logprobs(load_config(read_yaml(configfile)), items))
@@ -265,9 +262,8 @@ def export_results(configfile: str, formats: list[str]) -> None:
     results, which they describe file by file: `rocrate`, a Workflow Run RO-Crate (tables, data, models, versions), and
     `croissant`, the tables and constructed questions as a data set.
     """
-    from biasatlas.validation import read_yaml
+    from biasatlas.validation import check_files, read_yaml
     from biasatlas.workflow.config import load_config
-    from biasatlas.workflow.config.files import check_files
     from biasatlas.workflow.exchange import export_results
 
     check_files([configfile])
@@ -323,7 +319,7 @@ def test_benchmark(name: str, data: str) -> int:
 
     It prints how it understood the data, and exits with 1 if a score differs from theory.
     """
-    from biasatlas.simulation.described import test_description
+    from biasatlas.simulation.measure import test_description
 
     text, right = test_description(name, data)
     print(text)
@@ -338,7 +334,7 @@ def validate_benchmark(name: str, data: str, seeds: int) -> None:
     Simulated models answer its own items: with a bias, and without one under every nuisance that applies. The validity
     cards go beside the description, as mine.cards.csv, and count until the description or the data change.
     """
-    from biasatlas.simulation.validate import validate_description
+    from biasatlas.simulation.measure import validate_description
 
     for line in validate_description(name, data, seeds):
         print(line, flush=True)

@@ -17,9 +17,9 @@ from parser_cases import PARSERS, Files
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
-from biasatlas.workflow import filetree
+from biasatlas.validation import check_files
+from biasatlas.workflow import paths
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.files import check_files
 from biasatlas.workflow.preflight import check_preflight
 
 
@@ -213,17 +213,17 @@ def read_items_job(benchmark: str, files: Files, folder: Path) -> SimpleNamespac
     """What Snakemake tells the script of rule read_items."""
     names = registry.resource_names(benchmark, "items")
     trees = {
-        "raw": {name: filetree.File(str(path)) for name, path in files.items()},
-        "resources": {name: filetree.File(str(ROOT / "resources" / name)) for name in names},
+        "raw": {name: paths.File(str(path)) for name, path in files.items()},
+        "resources": {name: paths.File(str(ROOT / "resources" / name)) for name in names},
     }
     return SimpleNamespace(
         rule="read_items",
         wildcards={"benchmark": benchmark},
         config={"models": {"m": {"kind": "planted", "odds_ratio": 1}}, "benchmarks": {benchmark: {"data": "sample"}}},
         params=SimpleNamespace(
-            step={"data": "sample", "read_options": {}} | {k: filetree.places(v) for k, v in trees.items()}
+            step={"data": "sample", "read_options": {}} | {k: paths.places(v) for k, v in trees.items()}
         ),
-        input={name: filetree.files(tree) for name, tree in trees.items()},
+        input={name: paths.files(tree) for name, tree in trees.items()},
         output=SimpleNamespace(items_file=str(folder / "items.parquet")),
         log=[str(folder / "read_items.log")],
         scriptdir=str(ROOT / "scripts"),

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from biasatlas import progress
-from biasatlas.models import batches, shards
+from biasatlas.models import batches
 from biasatlas.models.store import ResponseStore
 
 
@@ -53,8 +53,8 @@ def test_places_are_sorted_by_the_whole_text():
     second = ["x", "c", "bx", "a", "ab", ""]
     whole = [one + other for one, other in zip(first, second, strict=True)]
     for places in (range(6), [0, 1, 3, 5]):  # with a first part that others begin with, and without
-        assert shards.sorted_texts(list(places), (first, second)) == sorted(places, key=whole.__getitem__)
-    assert list(shards.Joined((first, second), [5, 0, 1])) == ["a", "bx", "ac"]
+        assert batches.sorted_texts(list(places), (first, second)) == sorted(places, key=whole.__getitem__)
+    assert list(batches.Joined((first, second), [5, 0, 1])) == ["a", "bx", "ac"]
 
 
 def test_requests_with_one_key_have_its_answers_each_in_the_order_of_repeats(tmp_path):

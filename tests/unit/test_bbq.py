@@ -26,8 +26,8 @@ from mirrored import mirrored
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.pairs import Answers
+from biasatlas.benchmarks.families.questions.scores import accuracy
 from biasatlas.benchmarks.families.questions.spec import LABELS
-from biasatlas.benchmarks.families.questions.tables import accuracy
 from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.predictions import match_options
 from biasatlas.columns import MASSES, TABLE_COLUMNS

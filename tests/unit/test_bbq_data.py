@@ -20,7 +20,7 @@ from bbq_cases import (
 )
 from mirrored import mirrored
 
-from biasatlas.benchmarks.families.questions.requests import clean
+from biasatlas.benchmarks.families.questions.items import clean
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.errors import UserError
 

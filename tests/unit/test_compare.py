@@ -10,7 +10,7 @@ from biasatlas import ROOT
 from biasatlas.errors import UserError
 from biasatlas.files import write_csv
 from biasatlas.workflow import provenance
-from biasatlas.workflow.compare import compare
+from biasatlas.workflow.finished import compare
 
 TABLE = pd.DataFrame(
     {

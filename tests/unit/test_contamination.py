@@ -10,8 +10,8 @@ import pytest
 from benches import sample_items, simulated
 
 from biasatlas.benchmarks import registry
+from biasatlas.benchmarks.contamination.scores import order_estimates
 from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS
-from biasatlas.benchmarks.contamination.tables import order_estimates
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.harness import Harness

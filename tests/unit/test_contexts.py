@@ -15,13 +15,13 @@ from test_decisions import items_of
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.difference_awareness.released import load_plain, load_questions, load_replies
-from biasatlas.benchmarks.families.contexts.tables import contextual_awareness
+from biasatlas.benchmarks.families.contexts.scores import contextual_awareness
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.options import Options
 from biasatlas.columns import CASES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.simulation.described import validate_against_theory
+from biasatlas.simulation.measure import validate_against_theory
 from biasatlas.sources import load_sources
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.fetch import fetch
@@ -71,7 +71,7 @@ def test_both_kinds_of_awareness_by_hand(tmp_path):
 
 
 def test_missing_answers_bound_the_table(tmp_path):
-    from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
+    from biasatlas.benchmarks.shared.estimates import with_missing_answer_bounds
 
     items = items_of("difference_awareness", ROOT / "resources/samples/difference_awareness")
     frame = pd.DataFrame({"item": ["D1/differ/0", "D1/differ/1", "D1/equal/0"], "answer": ["(a)", "(b)", "(a)"]})

@@ -11,7 +11,7 @@ from simulated_models import choose, prefer
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.families.pairs.tables import stereotype_score
+from biasatlas.benchmarks.families.pairs.scores import stereotype_score
 from biasatlas.benchmarks.shared import styles
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError

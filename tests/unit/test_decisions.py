@@ -14,7 +14,7 @@ from mirrored import mirrored
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
-from biasatlas.benchmarks.families.decisions.tables import Effects
+from biasatlas.benchmarks.families.decisions.scores import Effects
 from biasatlas.benchmarks.scaffold import origins
 from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError
@@ -22,8 +22,8 @@ from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.resources import Resources
 from biasatlas.simulation.asked import TaskRequests
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.measure import measure
 from biasatlas.simulation.studies import studies_of
-from biasatlas.simulation.ways import measure
 from biasatlas.sources import load_sources, names_in, raw_files
 from biasatlas.stats.placebos import PlaceboTested
 from biasatlas.workflow.config import load_config

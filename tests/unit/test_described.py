@@ -14,12 +14,12 @@ import yaml
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.families.pairs.evidence import shift_replicates
+from biasatlas.benchmarks.families.pairs.scores import shift_replicates
 from biasatlas.benchmarks.families.rows import read_rows
 from biasatlas.benchmarks.scaffold import origins, page_text
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.simulation.described import validate_against_theory
+from biasatlas.simulation.measure import validate_against_theory
 from biasatlas.sources import names_in, raw_files
 
 SHIPPED = tuple(sorted(path.stem for path in (ROOT / "config/benchmarks").glob("*.yaml")))

@@ -42,18 +42,18 @@ ENVIRONMENTS = {path.stem: dependencies(path) for path in sorted((ROOT / "envs")
 SCRIPTS = ROOT / "scripts"
 #: What every job imports by name: the kinds of model and the benchmarks, to read the configuration.
 DECLARATIONS = ("models/*/entry.py", "benchmarks/*/spec.py")
-#: Modules of every benchmark that a script imports by name, through the registry.
+#: What a script takes of every benchmark, through the registry: the modules that define it, or bear the mark.
 STEPS = {
-    "read_items": ("items",),
-    "build_requests": ("requests",),
-    "answer_requests": ("parsers",),
-    "judge_responses": ("judge", "parsers"),
-    "order_contexts": ("judge", "parsers"),
-    "parse_with_model": ("parsers",),
-    "build_second_requests": ("parsers",),
-    "score_responses": ("scores",),
-    "summarise_scores": ("tables", "tables/*"),
-    "draw_figure": ("figures",),
+    "read_items": ("read_items",),
+    "build_requests": ("build_requests",),
+    "answer_requests": ("PARSERS",),
+    "judge_responses": ("build_judge_requests", "PARSERS"),
+    "order_contexts": ("build_order_requests", "PARSERS"),
+    "parse_with_model": ("PARSERS",),
+    "build_second_requests": ("PARSERS",),
+    "score_responses": ("score_responses",),
+    "summarise_scores": ("@table",),
+    "draw_figure": ("@figure",),
 }
 #: What answering jobs import when they open a model, by the environment of its kind.
 IN_PROCESS = ("models/local/*.py", "models/masked/*.py")
@@ -111,8 +111,8 @@ def files_by_environment() -> dict[str, set[Path]]:
             script = re.search(r"scripts/(\w+)\.py", block)
             if not script:
                 continue
-            steps = [f"benchmarks/*/{step}.py" for step in STEPS.get(script[1], ())]
-            imported = {SCRIPTS / f"{script[1]}.py"} | library(*DECLARATIONS, *steps)
+            steps = [defining(name) for name in STEPS.get(script[1], ())]
+            imported = {SCRIPTS / f"{script[1]}.py"}.union(library(*DECLARATIONS), *steps)
             for environment in re.findall(r"envs/([\w-]+)\.yaml", block):
                 files[environment] |= imported
             for environment in OPENED if re.search(r"^ +jobs\.environment\(", block, re.MULTILINE) else ():
@@ -123,6 +123,13 @@ def files_by_environment() -> dict[str, set[Path]]:
 def library(*patterns: str) -> set[Path]:
     """Files of the library that match ``patterns``."""
     return {path for pattern in patterns for path in (SCRIPTS / "biasatlas").glob(pattern)}
+
+
+def defining(name: str) -> set[Path]:
+    """Modules of benchmarks and families that define ``name``, or in which a function is marked with it."""
+    line = re.compile(rf"^(?:{name}\(|def {name}\(|{name}\b.* = )", re.MULTILINE)
+    files = library("benchmarks/*/*.py", "benchmarks/families/*/*.py")
+    return {path for path in files if line.search(path.read_text(encoding="utf-8"))}
 
 
 def packages(files: Iterable[Path]) -> set[str]:
@@ -147,6 +154,8 @@ def imports(node: ast.AST, in_function: bool = False) -> Iterator[str]:
         names = []
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
             continue
+        if isinstance(child, ast.FunctionDef) and any("id='figure'" in ast.dump(each) for each in child.decorator_list):
+            continue  # only the environment in which figures are drawn runs it
         if isinstance(child, ast.Import):
             names = [alias.name for alias in child.names]
         elif isinstance(child, ast.ImportFrom):

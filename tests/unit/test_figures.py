@@ -12,7 +12,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.figures import draw_framings, draw_multiverse, draw_pairs
 from biasatlas.benchmarks.dbb.figures import draw_distribution, draw_match
 from biasatlas.benchmarks.mt_bench.spec import FIELDS
-from biasatlas.benchmarks.shared.style import style
+from biasatlas.benchmarks.shared.plots import style
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.simulation.harness import Harness

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from biasatlas.workflow.filetree import File, files, filled, places
+from biasatlas.workflow.paths import File, files, filled, places
 
 TREE = {
     "scores": [File("b.csv"), File("a.csv")],

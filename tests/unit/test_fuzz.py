@@ -17,8 +17,8 @@ from parser_cases import PARSERS, FileParser, resources
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.errors import UserError
+from biasatlas.validation import check_files
 from biasatlas.workflow.config import load_config
-from biasatlas.workflow.config.files import check_files
 
 VALUES = [None, "", " ", "x", "ä" * 300, "\ud800", [], {}, [None], 0, -1, 1.5, True, 10**30, float("nan"), float("inf")]
 

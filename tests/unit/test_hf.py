@@ -16,7 +16,7 @@ from biasatlas.engine.routes import Route, States
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND, batches
 from biasatlas.models.entry import Template
-from biasatlas.models.local import choice, generation
+from biasatlas.models.local import generation, probabilities
 from biasatlas.models.local.answer import CausalModel
 from biasatlas.models.local.load import load
 from biasatlas.models.store import ResponseStore
@@ -138,8 +138,8 @@ def test_labels_that_are_hardly_ever_said_are_no_answer(model, monkeypatch):
     parsers = {"length": lambda text, labels, complete: len(text) % 2}
     before = answer(requests([ask], "choice"), model, parsers=parsers)[0].iloc[0]
     labelled = sum(json.loads(before["probabilities"]))
-    assert labelled > choice.LEAST_ANSWERED
-    monkeypatch.setattr(choice, "LEAST_ANSWERED", 1.01)
+    assert labelled > probabilities.LEAST_ANSWERED
+    monkeypatch.setattr(probabilities, "LEAST_ANSWERED", 1.01)
     after = answer(requests([ask], "choice"), model, parsers=parsers)[0].iloc[0]
     assert json.loads(after["probabilities"]) == [0, 0]
     assert after["unparseable"] == pytest.approx(before["unparseable"] + labelled)

@@ -12,7 +12,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.visible import SPEC
 from biasatlas.stages import StagedModel, field, fields_affecting
 from biasatlas.workflow import identity
-from biasatlas.workflow.boundaries import BOUNDARIES
+from biasatlas.workflow.identity import BOUNDARIES
 
 B = "biasatlas.benchmarks"
 
@@ -171,7 +171,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     # One step of one benchmark, of described ones too.
     (f"{B}.twbias.items", "read_items", ASSERT, of("read_items", "twbias")),
     (f"{B}.dbb.items", "read_items", ASSERT, of("read_items", "dbb") | {"start_variations"}),
-    (f"{B}.twbias.requests", "build_requests", ASSERT, of("build_requests", "twbias")),
+    (f"{B}.twbias.items", "build_requests", ASSERT, of("build_requests", "twbias")),
     (f"{B}.twbias.scores", "score_responses", ASSERT, of("score_responses", "twbias")),
     (f"{B}.mcbe.judge", "build_judge_requests", ASSERT, of("judge_responses")),
     (f"{B}.families.derived", "split_template", ASSERT, of("read_items", "crows_pairs", "gest")),
@@ -189,7 +189,7 @@ EDITS: list[tuple[str, str, Callable[[ast.AST], None], set[str]]] = [
     (f"{B}.shared.replies", "answers", ASSERT, of("summarise_outcomes")),
     (f"{B}.registry", "parsers", ASSERT, of("summarise_outcomes")),
     (f"{B}.shared.styles", "styles", ASSERT, of("draw_figure draw_comparison analyse_sensitivity write_report")),
-    (f"{B}.shared.missing_answer_bounds", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
+    (f"{B}.shared.estimates", "with_missing_answer_bounds", ASSERT, of("summarise_scores score_again")),
     (
         f"{B}.shared.estimates",
         "make_table",
@@ -451,11 +451,9 @@ def test_no_code_is_found_by_names_made_when_it_runs():
     assert found <= DYNAMIC
 
 
-def test_a_module_that_is_chosen_by_a_variable_is_refused():
+def test_a_function_that_is_chosen_by_a_variable_is_refused():
     path = "biasatlas/benchmarks/registry.py"
-    text = steps.source(path).replace(
-        '_function(benchmark, "items", "read_items")', '_function(benchmark, step, "read_items")'
-    )
+    text = steps.source(path).replace('_defined(benchmark, "read_items")', "_defined(benchmark, step)")
     assert text != steps.source(path)
-    with pytest.raises(ValueError, match="as literals"):
+    with pytest.raises(ValueError, match="as a literal"):
         steps.digests({path: text}, ["read_items twbias"])

@@ -6,10 +6,9 @@ import pytest
 
 from biasatlas.workflow.config import load_config
 from biasatlas.workflow.construction_lookup import ConstructionLookup
-from biasatlas.workflow.filetree import File, files, filled
 from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
-from biasatlas.workflow.paths import Paths
+from biasatlas.workflow.paths import File, Paths, files, filled
 from biasatlas.workflow.plan import plan
 from biasatlas.workflow.sites import site_tree
 from biasatlas.workflow.targets import Targets

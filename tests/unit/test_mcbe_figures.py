@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 from mcbe_cases import SPEC, measured_scores, tables_of
 
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.shared.style import style
+from biasatlas.benchmarks.shared.plots import style
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, write_csv
 

@@ -11,11 +11,11 @@ from standins import resources
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe import CATEGORIES, SUBSTITUTABLE, TASKS
-from biasatlas.benchmarks.shared.style import style
+from biasatlas.benchmarks.shared.plots import style
 from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.files import read_csv, write_table
 from biasatlas.simulation.harness import Harness
-from biasatlas.workflow.simulation import STEPS
+from biasatlas.workflow.selection import EXPERIMENT_STEPS
 
 PAPERS = yaml.safe_load((ROOT / "config/papers.yaml").read_text(encoding="utf-8"))
 MODELS = {name: PAPERS["models"][name] for name in PAPERS["benchmarks"]["mcbe"]["models"]}
@@ -43,7 +43,7 @@ def items(tmp_path_factory):
 @pytest.fixture(scope="module", params=["paper", "released", "recommended"])
 def run(request, items, tmp_path_factory):
     """The tables of a protocol as files hold them, and its options."""
-    needed = {name for step in STEPS for name in registry.resource_names("mcbe", step)}
+    needed = {name for step in EXPERIMENT_STEPS for name in registry.resource_names("mcbe", step)}
     bench = Harness.of("mcbe", request.param, resources("mcbe", *needed), items, TASKS)
     scores = scores_of(bench)
     folder, tables = tmp_path_factory.mktemp(request.param), {}

@@ -202,7 +202,7 @@ def test_mt_benchs_own_judge_explains_and_grades_in_brackets(tmp_path, items, re
 )
 def test_another_file_of_judge_prompts_is_told_before_any_job(tmp_path, changed, says):
     with pytest.raises(UserError, match=re.escape(says)):
-        registry.file_checks("mt_bench", "items")["judge_prompts"](write_judge_prompts(tmp_path, **changed))
+        registry.file_checks("mt_bench")["judge_prompts"](write_judge_prompts(tmp_path, **changed))
 
 
 @pytest.mark.parametrize("grade", [1, 7, 10])

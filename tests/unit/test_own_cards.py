@@ -12,11 +12,11 @@ from biasatlas.benchmarks.comparisons.cards import CHANGED, made_from, read_card
 from biasatlas.benchmarks.comparisons.findings import about, closed_by, of_benchmark
 from biasatlas.errors import UserError
 from biasatlas.files import read_csv
+from biasatlas.simulation.measure import validate_description
 from biasatlas.simulation.studies import studies_of
-from biasatlas.simulation.validate import validate_description
 from biasatlas.simulation.validity import CARD_COLUMNS
-from biasatlas.workflow.filetree import files, filled, places
 from biasatlas.workflow.lookup import Lookup
+from biasatlas.workflow.paths import files, filled, places
 
 SHIPPED = str(ROOT / "resources/simulation/cards.csv")
 

@@ -9,8 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from biasatlas.benchmarks.shared import styles
-from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars
-from biasatlas.benchmarks.shared.style import save, style
+from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, grouped_bars, save, style
 
 MODELS = [f"model-{number}-of-20" for number in range(1, 20)] + ["汉语模型"]
 ROWS = [f"category_{number}" for number in range(1, 13)] + ["社会经济地位"]

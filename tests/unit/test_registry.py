@@ -131,26 +131,44 @@ def test_a_metric_name_has_one_definition():
             assert definitions.setdefault(name, metric) == metric, f"{name} differs in {benchmark}"
 
 
-BENCHMARKS = ROOT / "scripts/biasatlas/benchmarks"
-#: Module of a step -> marks of the options that it may read.
+#: Function of a step -> marks of the options that it may read.
 READS = {
-    "requests": ("answers",),
-    "judge": ("answers", "judgements"),
-    "scores": ("answers", "judgements", "scores"),
+    "build_requests": ("answers",),
+    "build_judge_requests": ("answers", "judgements"),
+    "score_responses": ("answers", "judgements", "scores"),
 }
 
 
-STEPS = [(path.parent.name, path) for step in READS for path in sorted(BENCHMARKS.glob(f"*/{step}.py"))]
+def functions_behind(path, name):
+    """A function of a module, and those of the module that it names, directly or not."""
+    functions = {node.name: node for node in ast.parse(path.read_text()).body if isinstance(node, ast.FunctionDef)}
+    todo, found = [name], {}
+    while todo:
+        name = todo.pop()
+        found[name] = functions[name]
+        names = {node.id for node in ast.walk(functions[name]) if isinstance(node, ast.Name)}
+        todo += sorted(names & functions.keys() - found.keys())
+    return found.values()
 
 
-@pytest.mark.parametrize(("benchmark", "path"), [row for row in STEPS if row[0] in registry.benchmark_names()])
-def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, path):
-    step = path.stem
+@pytest.mark.parametrize("function", READS)
+@pytest.mark.parametrize("benchmark", [name for name in registry.benchmark_names() if not registry.description(name)])
+def test_a_step_reads_no_option_that_would_not_run_it_again(benchmark, function):
     options = registry.load_spec(benchmark).options
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("options", "step.options"):
-            assert node.attr in {*options.model_fields, "model_copy"}, f"{path}:{node.lineno}"
-            assert mark(options, node.attr) in READS[step], f"{path}:{node.lineno}: {node.attr}"
+    for module in registry._places(benchmark, function):
+        path = ROOT / "scripts" / f"{module.replace('.', '/')}.py"
+        for node in (node for each in functions_behind(path, function) for node in ast.walk(each)):
+            if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("options", "step.options"):
+                assert node.attr in {*options.model_fields, "model_copy"}, f"{path}:{node.lineno}"
+                assert mark(options, node.attr) in READS[function], f"{path}:{node.lineno}: {node.attr}"
+
+
+@pytest.mark.parametrize("benchmark", registry.benchmark_names())
+def test_a_function_of_a_step_stands_once_in_its_folder(benchmark):
+    for package in registry.packages(benchmark):
+        assert registry._defining(package, "score_responses") or registry.description(benchmark)
+        for name in (*contract.GIVEN, "PARSERS", "FORMATS", "TEXTS"):
+            assert len(registry._defining(package, name)) <= 1, (package, name)
 
 
 def test_a_step_has_what_it_is_given_and_says_what_it_lacks():

@@ -11,13 +11,12 @@ from parser_cases import SAMPLES, resources, sample_names
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.mcbe.scores import variance_limits
 from biasatlas.benchmarks.shared import replies as kit
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
-from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, with_missing_answer_bounds
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.parsing.options import asked_options
 from biasatlas.errors import UserError
 from biasatlas.files import read_csv, read_parquet, write_parquet
-from biasatlas.workflow.replies import reparse_replies, unparsed
+from biasatlas.workflow.finished import reparse_replies, unparsed
 
 TEXTS = ["A", "A or B", "I'm sorry, I can't choose.", "Neither", "<think>A"]
 ONE_OF_EACH = [[["ok", text] for text in TEXTS] + [["truncated", "Let me compare"], ["failed", ""]]]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.files import write_responses
-from biasatlas.models.shards import cut, join
+from biasatlas.models.batches import cut, join
 
 METADATA = {"weights_sha256": "abc", "engine": "tree", "engine_reason": "off by 0.1"}
 

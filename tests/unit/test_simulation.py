@@ -13,12 +13,12 @@ from scipy.stats import norm
 from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.shared.evidence import complete
-from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
+from biasatlas.benchmarks.stereoset.items import TARGETS, swaps
 from biasatlas.simulation import claims, direct, ngrams, own_group, rounds
-from biasatlas.simulation.described import shipped_for
 from biasatlas.simulation.experiment import COLUMNS, run
 from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
+from biasatlas.simulation.measure import shipped_for
 from biasatlas.simulation.ngrams import WordModel
 from biasatlas.simulation.nuisances import NUISANCES, half, nuisance
 from biasatlas.simulation.studies import Headline, Study, load_studies

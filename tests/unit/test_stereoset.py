@@ -13,7 +13,8 @@ from simulated_models import choose, prefer
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared import styles
-from biasatlas.benchmarks.stereoset.requests import swapped, swaps
+from biasatlas.benchmarks.stereoset.items import swapped, swaps
+from biasatlas.benchmarks.stereoset.scores import term_means
 from biasatlas.benchmarks.stereoset.spec import (
     DOMAINS,
     ITEM_COLUMNS,
@@ -22,7 +23,6 @@ from biasatlas.benchmarks.stereoset.spec import (
     SCORE_COLUMNS,
     SENTENCES,
 )
-from biasatlas.benchmarks.stereoset.tables import term_means
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources

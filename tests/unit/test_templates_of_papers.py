@@ -25,7 +25,7 @@ from biasatlas.benchmarks.shared.templates import (
     read_published,
     with_slots,
 )
-from biasatlas.benchmarks.twbias.requests import user_prompts
+from biasatlas.benchmarks.twbias.items import user_prompts
 from biasatlas.errors import UserError
 from biasatlas.models.entry import Template
 from biasatlas.models.local.render import render

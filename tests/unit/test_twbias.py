@@ -9,7 +9,7 @@ from standins import resources
 
 from biasatlas import files
 from biasatlas.benchmarks import registry
-from biasatlas.benchmarks.twbias.requests import variants
+from biasatlas.benchmarks.twbias.items import variants
 from biasatlas.benchmarks.twbias.spec import (
     DIRECTIONS,
     ITEM_COLUMNS,

@@ -160,7 +160,7 @@ EDITS = {
     "a name that nothing uses, in what all import": (code(f"{LIBRARY}/files.py"), set()),
     "code of a score": (statement(f"{B}/twbias/scores.py", "score_responses"), scores("twbias")),
     "code that answers, without its version": (
-        statement(f"{LIBRARY}/models/local/choice.py", "answer_choices"),
+        statement(f"{LIBRARY}/models/local/probabilities.py", "answer_choices"),
         set(),
     ),
     # Versions of what answers, and of what reads replies.

@@ -21,7 +21,7 @@ def broken(tmp_path_factory):
     written = json.loads(config.read_text())
     config.write_text(json.dumps(KNOWN | {"models": KNOWN["models"] | written["models"]}))
     shutil.move(folder / "tiny-0/model.safetensors", folder / "weights")
-    figures = root / "scripts/biasatlas/benchmarks/families/pairs/figures.py"
+    figures = root / "scripts/biasatlas/benchmarks/families/pairs/scores.py"
     drawn = figures.read_text()
     figures.write_text(
         drawn.replace(

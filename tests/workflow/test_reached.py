@@ -10,7 +10,7 @@ from unit.test_predictions import write_score_table
 
 from biasatlas.benchmarks import registry
 from biasatlas.workflow import failures, identity
-from biasatlas.workflow.boundaries import BOUNDARIES
+from biasatlas.workflow.identity import BOUNDARIES
 from biasatlas.workflow.modules import Definition
 
 CONFIG = {

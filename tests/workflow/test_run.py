@@ -36,7 +36,7 @@ def rules_of_next(folder):
 
 
 def test_an_edit_that_rebuilds_the_same_requests_asks_no_model(folder):
-    path = folder / "scripts/biasatlas/benchmarks/families/pairs/requests.py"
+    path = folder / "scripts/biasatlas/benchmarks/families/pairs/items.py"
     path.write_text(steps.edited_text(path.read_text(), "build_requests", steps.body("assert True")))
     assert rules_of_next(folder) == {"build_requests"}
     again = snakemake(TARGET, "--dry-run", "--configfile", "config.json", folder=folder, root=folder, cwd=folder)

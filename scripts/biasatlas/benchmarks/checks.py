@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from biasatlas.benchmarks import contract
-from biasatlas.benchmarks.contract import Options, Spec
-from biasatlas.benchmarks.languages import LANGUAGES
+from biasatlas.benchmarks.contract import LANGUAGES, Options, Spec
 from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, OUTCOMES_CAPTION
 from biasatlas.columns import Type
 from biasatlas.errors import UserError

@@ -1,26 +1,22 @@
 """What a benchmark is: a declaration that the workflow plans with, and a function for each of its steps.
 
-A benchmark is a folder of :mod:`biasatlas.benchmarks` with a module per step. Each function takes one argument, a
-:class:`Step`, which holds what the step may see and nothing else (:data:`GIVEN`):
+A benchmark is a folder of :mod:`biasatlas.benchmarks`: ``spec`` holds SPEC, a :class:`Spec`, and any module the rest,
+which is found by name. Each function takes one argument, a :class:`Step`, with what the step may see and nothing else
+(:data:`GIVEN`):
 
-``spec``      SPEC, a :class:`Spec`: tasks, tables, figures, metrics, and every text of its own that people read
-``options``   its protocol's :class:`Options`, each marked with what it changes
-``columns``   columns of its items, requests and scores
-``items``     ``read_items(step)``: raw files to items; ``check_items(step)`` where published data can be checked
-              against published counts
-``requests``  ``build_requests(step)``: items to the requests of one task
-``scores``    ``score_responses(step)``: responses to the scores of one category
-``tables``    functions of a step marked with :func:`table`: scores end to end to a table (in a module or a package)
-``figures``   functions of a step marked with :func:`figure`: tables by name to a figure
-``parsers``   PARSERS, ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing` (if it needs any)
-``bias_roles`` ``bias_roles(step)`` and TEXTS: what a request is about, for models of kind ``simulated`` (if they can
-answer) ``judge`` ``build_judge_requests(step)`` and ``build_order_requests(step)`` (if a judge takes part) ``released``
-``import_responses(step)`` (if outputs were published); FORMATS, functions of a step by the name that an entry
-              gives (if users may bring outputs of their own): files to a response for each request
-``evidence``  ``evidence(step)`` (if models are compared by its scores, as ``unit`` of its spec says)
+``read_items``        raw files to items; ``check_items``, if published data can be checked against published counts
+``build_requests``    items to the requests of one task
+``score_responses``   responses to the scores of one category
+:func:`table`         marks functions of a step: scores end to end to a table; :func:`figure`: tables to a figure
+``PARSERS``           ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing`
+``bias_roles``        what a request is about, for models of kind ``simulated``; TEXTS: columns whose words they count
+``build_judge_requests``, ``build_order_requests``    what a judge is asked
+``import_responses``  published outputs to a response for each request; FORMATS: a user's own, by the name of a format
+``evidence``          what models are compared by, as ``unit`` of its spec says
+``CHECKS``            of the beginning of a user's file
 
-A benchmark that a YAML file describes has the modules of its family, in :mod:`biasatlas.benchmarks.families`, which
-find the description in ``step.description``; its folder, if it has one, holds the file as ``spec.yaml``, and modules
+A benchmark that a YAML file describes has the functions of its family, in :mod:`biasatlas.benchmarks.families`, which
+find the description in ``step.description``; its folder, if it has one, holds the file as ``spec.yaml``, and functions
 that stand in for the family's or make tables of its own. Nothing heavy is imported here: planning reads specs alone.
 """
 
@@ -40,6 +36,17 @@ if TYPE_CHECKING:
     from biasatlas.resources import Resources
 
 Kind = Literal["likelihood", "choice", "generation"]
+
+#: Languages by their tag (BCP 47). Where ``resources/planted`` has a grammar of that name, models can be trained in it.
+# fmt: off
+LANGUAGES = {
+    "ar": "Arabic", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "en": "English",
+    "es": "Spanish", "eu": "Basque", "fa": "Persian", "fr": "French", "gl": "Galician", "hi": "Hindi",
+    "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "pl": "Polish",
+    "pt": "Portuguese", "ru": "Russian", "sv": "Swedish", "tr": "Turkish", "uk": "Ukrainian", "vi": "Vietnamese",
+    "zh-Hans": "Simplified Chinese", "zh-Hant": "Traditional Chinese",
+}
+# fmt: on
 
 #: Steps that read shipped files.
 ReadingStep = Literal["items", "requests", "judge", "scores", "tables"]
@@ -261,7 +268,7 @@ class Spec:
     """A benchmark as the workflow sees it.
 
     ``options`` is the class of its protocols. ``design`` names the factors that its items are nested or crossed in,
-    from ``columns``. ``language``, of :data:`biasatlas.benchmarks.languages.LANGUAGES`, is that of its items.
+    from ``columns``. ``language``, of :data:`biasatlas.benchmarks.contract.LANGUAGES`, is that of its items.
     ``sources`` names rows of ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder
     in ``resources/samples`` with data of our own in the same format. ``items`` are its items' columns. ``resources``
     maps a step to the shipped files it reads, as patterns below ``resources/``, or to those of each task where only

@@ -1,10 +1,10 @@
 """Benchmarks by name: specs, protocols, functions of steps. Everything else reaches benchmarks through here."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from biasatlas import ROOT, benchmarks
@@ -106,7 +106,11 @@ def load_spec(benchmark: str) -> Spec:
     """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
     described = description(benchmark)
     try:
-        spec = _family(described.family).make_spec(described) if described else _module(benchmark, "spec").SPEC
+        spec = (
+            _family(described.family).make_spec(described)
+            if described
+            else import_module(f"{benchmarks.__name__}.{benchmark}.spec").SPEC
+        )
     except AttributeError:
         spec = None
     except TypeError as error:  # a field of a spec, task or option that is missing, unknown or not marked
@@ -185,33 +189,34 @@ def load_options(benchmark: str, protocol: str) -> Options:
 
 def read_items(benchmark: str) -> Made:
     """How a benchmark's raw data become items, a row each; UserError with file, row and value for another format."""
-    return _stepwise(benchmark, "read_items", _function(benchmark, "items", "read_items"))
+    return _stepwise(benchmark, "read_items", _defined(benchmark, "read_items"))
 
 
 def check_items(benchmark: str) -> Callable[..., list[str]] | None:
     """The check of its data against published counts, if any: remarks on accepted differences, else a UserError."""
-    function = getattr(_module(benchmark, "items"), "check_items", None)
-    return function and _stepwise(benchmark, "check_items", function)
+    if not _has(benchmark, "check_items"):
+        return None
+    return _stepwise(benchmark, "check_items", _defined(benchmark, "check_items"))
 
 
 def build_requests(benchmark: str) -> Made:
     """How its items become the requests of one task."""
-    return _stepwise(benchmark, "build_requests", _function(benchmark, "requests", "build_requests"))
+    return _stepwise(benchmark, "build_requests", _defined(benchmark, "build_requests"))
 
 
 def build_judge_requests(benchmark: str) -> Made:
     """How a judge is asked about responses."""
-    return _stepwise(benchmark, "build_judge_requests", _function(benchmark, "judge", "build_judge_requests"))
+    return _stepwise(benchmark, "build_judge_requests", _defined(benchmark, "build_judge_requests"))
 
 
 def build_order_requests(benchmark: str) -> Made:
     """How a judge is asked about the order of an item's parts."""
-    return _stepwise(benchmark, "build_order_requests", _function(benchmark, "judge", "build_order_requests"))
+    return _stepwise(benchmark, "build_order_requests", _defined(benchmark, "build_order_requests"))
 
 
 def import_responses(benchmark: str) -> Made:
     """How outputs published by its authors, by their path upstream, become a response for each request."""
-    return _stepwise(benchmark, "import_responses", _function(benchmark, "released", "import_responses"))
+    return _stepwise(benchmark, "import_responses", _defined(benchmark, "import_responses"))
 
 
 def has_roles(spec: Spec) -> bool:
@@ -220,22 +225,22 @@ def has_roles(spec: Spec) -> bool:
     By what stands beside its options: its name in a configuration may be another, or the path of a description.
     """
     beside = spec.options.__module__.removeprefix(f"{benchmarks.__name__}.").rpartition(".")[0]
-    return (_FOLDER / beside.replace(".", "/") / "bias_roles.py").exists()
+    return bool(_defining(beside, "bias_roles"))
 
 
 def bias_roles(benchmark: str) -> "Callable[..., Roles]":
     """What the requests of a task, or a judge's about them, are about, from all items of the benchmark."""
-    return _stepwise(benchmark, "bias_roles", _function(benchmark, "bias_roles", "bias_roles"))
+    return _stepwise(benchmark, "bias_roles", _defined(benchmark, "bias_roles"))
 
 
 def texts(benchmark: str) -> tuple[str, ...]:
     """Columns of its items that hold the texts whose likelihood is asked."""
-    return _module(benchmark, "bias_roles").TEXTS
+    return _defined(benchmark, "TEXTS")
 
 
-def file_checks(benchmark: str, module: str) -> dict[str, Callable[[str], None]]:
+def file_checks(benchmark: str) -> dict[str, Callable[[str], None]]:
     """Checks of the beginning of a user's file, by its name in `files` or its format; they raise UserError."""
-    return dict(getattr(_module(benchmark, module), "CHECKS", {}))
+    return {name: check for checks in _all_defined(benchmark, "CHECKS") for name, check in checks.items()}
 
 
 def formats(benchmark: str) -> dict[str, Made]:
@@ -243,7 +248,7 @@ def formats(benchmark: str) -> dict[str, Made]:
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
-    found = {name: function for module in _modules(benchmark, "released") for name, function in module.FORMATS.items()}
+    found = {name: function for each in _all_defined(benchmark, "FORMATS") for name, function in each.items()}
     own = {
         name: _stepwise(benchmark, "read_predictions", function)
         for name, function in found.items()
@@ -253,20 +258,20 @@ def formats(benchmark: str) -> dict[str, Made]:
     if own.keys() != load_spec(benchmark).formats.keys():
         raise UserError(
             f"benchmark {benchmark}: formats are {sorted(load_spec(benchmark).formats)} in its spec, and "
-            f"{sorted(own)} in released.py."
+            f"{sorted(own)} in FORMATS."
         )
     return FORMATS | own
 
 
 def score_responses(benchmark: str) -> Made:
     """How responses become one category's scores, with the columns that the task declares."""
-    return _stepwise(benchmark, "score_responses", _function(benchmark, "scores", "score_responses"))
+    return _stepwise(benchmark, "score_responses", _defined(benchmark, "score_responses"))
 
 
 def tables(benchmark: str) -> dict[str, Made]:
     """The makers of its tables by name, outcomes apart. Raises UserError where spec and functions differ."""
-    spec, described = load_spec(benchmark), description(benchmark)
-    _read_marks(benchmark, ("tables", *(described.tables if described else ())))
+    spec = load_spec(benchmark)
+    _read_marks(benchmark, "table")
     for name in spec.metrics.keys() - OUTCOME_METRICS.keys():
         if not any((owner, name) in contract.METRICS for owner in (*owners(benchmark), "shared", *FAMILIES)):
             raise UserError(f"benchmark {benchmark}: metric {name!r} is in its spec, but no function computes it.")
@@ -276,7 +281,7 @@ def tables(benchmark: str) -> dict[str, Made]:
 
 def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
     """The painters of its figures by name. Raises UserError where spec and functions differ."""
-    _read_marks(benchmark, ("figures",) if _has(benchmark, "figures") else ())
+    _read_marks(benchmark, "figure")
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
@@ -294,7 +299,7 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
 
     if not has_evidence(benchmark):
         return None
-    spec, made = spec_view(benchmark, "evidence"), _function(benchmark, "evidence", "evidence")
+    spec, made = spec_view(benchmark, "evidence"), _defined(benchmark, "evidence")
     one = _stepwise(benchmark, "evidence", made)
     return spec.unit, lambda scores, options: complete(spec, lambda rows: one(rows, options), scores)
 
@@ -308,7 +313,7 @@ def parsers(benchmark: str) -> dict[str, "Parser"]:
     """The parsers of choices that a benchmark's requests may name: those of all, and its own."""
     from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
-    return PARSERS | (_module(benchmark, "parsers").PARSERS if _has(benchmark, "parsers") else {})
+    return PARSERS | (_defined(benchmark, "PARSERS") if _has(benchmark, "PARSERS") else {})
 
 
 def parser_version(benchmark: str) -> str:
@@ -344,39 +349,47 @@ def packages(benchmark: str) -> tuple[str, ...]:
     return (*own, *([f"families.{described.family}"] if described else []))
 
 
-def _places(benchmark: str, step: str) -> list[str]:
-    """The modules of a step: of its own package, of its family's, or both."""
-    return [
-        f"{benchmarks.__name__}.{package}.{step}"
-        for package in packages(benchmark)
-        if any((_FOLDER / package.replace(".", "/") / name).exists() for name in (f"{step}.py", f"{step}/__init__.py"))
-    ]
+@cache
+def _sources(package: str) -> dict[str, str]:
+    """Module -> its text, of a package: what a module defines is known before it is imported."""
+    paths = sorted((_FOLDER / package.replace(".", "/")).glob("*.py"))
+    return {f"{benchmarks.__name__}.{package}.{path.stem}": path.read_text(encoding="utf-8") for path in paths}
 
 
-def _has(benchmark: str, step: str) -> bool:
-    return bool(_places(benchmark, step))
+def _defining(package: str, name: str) -> list[str]:
+    """The modules of a package that define a function or a constant ``name``."""
+    definition = re.compile(rf"^(?:def {name}\(|{name}\b.* = )", re.MULTILINE)
+    return [module for module, text in _sources(package).items() if definition.search(text)]
 
 
-def _modules(benchmark: str, step: str) -> list[ModuleType]:
-    """All modules of a step. Imported when they are needed: planning reads specs alone."""
-    return [import_module(place) for place in _places(benchmark, step)]
+def _places(benchmark: str, name: str) -> list[str]:
+    """The modules that define ``name``: of a benchmark's own package, then of its family's."""
+    return [module for package in packages(benchmark) for module in _defining(package, name)]
 
 
-def _module(benchmark: str, step: str) -> ModuleType:
-    """A step's module: the benchmark's own, or else its family's."""
-    own = _places(benchmark, step) or [f"{benchmarks.__name__}.{benchmark}.{step}"]
-    return import_module(own[0])
+def _has(benchmark: str, name: str) -> bool:
+    return bool(_places(benchmark, name))
 
 
-def _read_marks(benchmark: str, modules: Iterable[str]) -> None:
-    """Import modules of a benchmark, so that what is marked in them is known."""
-    for name in modules:
-        _module(benchmark, name)
+def _all_defined(benchmark: str, name: str) -> list[Any]:
+    """What bears ``name`` in each module of a benchmark and its family. Imported when needed: planning reads specs."""
+    return [getattr(import_module(module), name) for module in _places(benchmark, name)]
 
 
-def _function(benchmark: str, step: str, name: str) -> Any:
-    """The function ``name`` in a step's module."""
-    return getattr(_module(benchmark, step), name)
+def _defined(benchmark: str, name: str) -> Any:
+    """What bears ``name``, a step's function or a constant, in any module of a benchmark, or else of its family."""
+    places = _places(benchmark, name)
+    if not places:
+        raise UserError(f"benchmark {benchmark}: no module of its folder defines {name!r}.")
+    return getattr(import_module(places[0]), name)
+
+
+def _read_marks(benchmark: str, mark: str) -> None:
+    """Import the modules of a benchmark in which a function bears ``mark``, so that what is marked in them is known."""
+    for package in packages(benchmark):
+        for module, text in _sources(package).items():
+            if f"\n@{mark}(" in text:
+                import_module(module)
 
 
 def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:

@@ -10,12 +10,11 @@ from typing import Any
 
 from biasatlas import ROOT
 from biasatlas.benchmarks import contract, registry
-from biasatlas.benchmarks.contract import Spec
+from biasatlas.benchmarks.contract import LANGUAGES, Spec
 from biasatlas.benchmarks.families.decisions.spec import PLACEBOS, DecisionsDescription
 from biasatlas.benchmarks.families.derived import template_fields
 from biasatlas.benchmarks.families.description import Rows
 from biasatlas.benchmarks.families.pairs.spec import PairsDescription
-from biasatlas.benchmarks.languages import LANGUAGES
 from biasatlas.benchmarks.shared.metrics import OUTCOME_METRICS, RATES
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from biasatlas.benchmarks.languages import LANGUAGES
+from biasatlas.benchmarks.contract import LANGUAGES
 from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.files import count_rows, read_metadata, read_parquet
 from biasatlas.report.run import Run, Study

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from biasatlas.benchmarks.shared.style import CJK_FONT
+from biasatlas.benchmarks.shared.plots import CJK_FONT
 
 #: Fonts that are surely there: matplotlib's own, and ours for Chinese. With one that is not, text is left out without a
 #: word.

@@ -16,7 +16,7 @@ class ModelRun:
     """Where a model's answers to one task lie, and what was made of them.
 
     ``judged`` are a judge's requests and responses about them, where a judge graded the answers; ``tokens`` is a file
-    of their log-likelihoods token by token (:mod:`biasatlas.workflow.tokens`), '' where there is none.
+    of their log-likelihoods token by token (:mod:`biasatlas.workflow.finished`), '' where there is none.
     """
 
     model: str

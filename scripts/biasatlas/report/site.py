@@ -11,9 +11,9 @@ import pandas as pd
 
 from biasatlas.benchmarks import comparison
 from biasatlas.benchmarks.comparisons.cards import sentence
+from biasatlas.benchmarks.comparisons.declared import METRICS
 from biasatlas.benchmarks.comparisons.findings import about_row
-from biasatlas.benchmarks.comparisons.metrics import METRICS
-from biasatlas.benchmarks.languages import LANGUAGES
+from biasatlas.benchmarks.contract import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
 from biasatlas.files import read_csv, read_metadata, write_text
 from biasatlas.report.account import cost, data_sets

@@ -13,11 +13,10 @@ from scipy.special import expit
 from biasatlas.benchmarks.dbb.evidence import bias_estimates, consistency_estimates, explained
 from biasatlas.benchmarks.dbb.scores import LEAST
 from biasatlas.benchmarks.dbb.spec import DBBOptions
+from biasatlas.benchmarks.families.pairs.scores import stereotype_score
 from biasatlas.benchmarks.families.pairs.spec import PairsOptions
-from biasatlas.benchmarks.families.pairs.tables import stereotype_score
-from biasatlas.benchmarks.families.questions.scores import counted, places, shares
+from biasatlas.benchmarks.families.questions.scores import accuracy, bias_score, counted, places, shares
 from biasatlas.benchmarks.families.questions.spec import LABELS, QuestionsOptions
-from biasatlas.benchmarks.families.questions.tables import accuracy, bias_score
 from biasatlas.benchmarks.shared.estimates import Estimate
 from biasatlas.columns import CASES, MASSES
 from biasatlas.models.simulated.entry import SimulatedEntry

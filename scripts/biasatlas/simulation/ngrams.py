@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.stereoset.requests import TARGETS, swaps
+from biasatlas.benchmarks.stereoset.items import TARGETS, swaps
 from biasatlas.benchmarks.stereoset.spec import COMPARED
 from biasatlas.benchmarks.twbias.spec import of_group
 from biasatlas.models.simulated.answer import Questions, words_of

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.shared.evidence import Evidence, declare
-from biasatlas.benchmarks.twbias.evidence import of_two
 from biasatlas.benchmarks.twbias.spec import PROMPTS, TWBiasOptions
 from biasatlas.benchmarks.twbias.swaps import SENTENCE, Regression, regression, swapped_pairs
+from biasatlas.benchmarks.twbias.tables import of_two
 from biasatlas.models.simulated.answer import Questions
 from biasatlas.simulation.asked import Array
 from biasatlas.simulation.experiment import COLUMNS, labelled

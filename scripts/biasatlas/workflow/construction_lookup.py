@@ -3,8 +3,8 @@
 from typing import Any
 
 from biasatlas.benchmarks.dbb import CONSTRUCTION_STEPS
-from biasatlas.workflow.filetree import File
 from biasatlas.workflow.lookup import Lookup
+from biasatlas.workflow.paths import File
 
 
 class ConstructionLookup:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from biasatlas.benchmarks.comparison_spec import MATCHES
+from biasatlas.benchmarks.comparisons.declared import MATCHES
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.models.kinds import KINDS
 from biasatlas.progress import ENDED

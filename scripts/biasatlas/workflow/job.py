@@ -22,8 +22,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
-from biasatlas.workflow.filetree import filled
-from biasatlas.workflow.paths import Paths
+from biasatlas.workflow.paths import Paths, filled
 from biasatlas.workflow.retries import count_run, requeue
 
 if TYPE_CHECKING:

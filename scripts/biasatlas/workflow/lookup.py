@@ -9,8 +9,8 @@ from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.report.replication import computing, part_name
 from biasatlas.stages import fields_affecting
-from biasatlas.workflow import selection, simulation
-from biasatlas.workflow.filetree import File, files
+from biasatlas.workflow import selection
+from biasatlas.workflow.paths import File, files
 from biasatlas.workflow.selection import Scored
 from biasatlas.workflow.steps import Steps
 
@@ -370,7 +370,7 @@ class Lookup(Steps):
 
     def study(self, wildcards: Any) -> dict[str, Any]:
         """Param: the part of a study that decides its experiments."""
-        study, setting = simulation.studies(self.config)[wildcards.study], wildcards.setting
+        study, setting = selection.simulated_studies(self.config)[wildcards.study], wildcards.setting
         nuisance = study.nuisance(setting)
         return study.model_dump(include={"tasks", "categories", "headlines", "every", "one_prompt", "most"}) | {
             "base": study.base,

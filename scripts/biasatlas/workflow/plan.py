@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from biasatlas.models.kinds import KINDS
 from biasatlas.workflow import selection
 from biasatlas.workflow.config import Config
-from biasatlas.workflow.filetree import File
 from biasatlas.workflow.lookup import Lookup
 from biasatlas.workflow.model_jobs import ModelJobs
+from biasatlas.workflow.paths import File
 
 #: Roles of a judge.
 _JUDGES = ("judges", "orders")

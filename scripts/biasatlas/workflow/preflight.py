@@ -152,7 +152,7 @@ def _unprinted(config: Config) -> Iterator[str]:
 def _unreadable(config: Config) -> Iterator[str]:
     """What is wrong with the beginning of a user's file, where its benchmark can tell."""
     given = [
-        (f"benchmarks.{name}.{key}", run.benchmark, "items", what, path)
+        (f"benchmarks.{name}.{key}", run.benchmark, what, path)
         for name, run in config.benchmarks.items()
         for key, what, path in [
             *((f"files.{what}", what, path) for what, path in run.files.items()),
@@ -164,11 +164,9 @@ def _unreadable(config: Config) -> Iterator[str]:
         if isinstance(entry, ReleasedEntry) and entry.path and not entry.column and len(entry.files) == 1:
             spec = config.spec(entry.benchmark)
             (path,) = entry.files.values()
-            given.append(
-                (f"models.{name}.path", config.benchmark(entry.benchmark), "released", format_of(entry, spec), path)
-            )
-    for key, benchmark, module, what, path in given:
-        check = file_checks(benchmark, module).get(what) if Path(path).exists() else None
+            given.append((f"models.{name}.path", config.benchmark(entry.benchmark), format_of(entry, spec), path))
+    for key, benchmark, what, path in given:
+        check = file_checks(benchmark).get(what) if Path(path).exists() else None
         if check:
             try:
                 check(path)

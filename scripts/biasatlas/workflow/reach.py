@@ -108,14 +108,18 @@ class Library:
 
     def marked(self, package: str, decorator: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Dotted name, and names in the mark, of each function of a package that bears ``@decorator("name", ...)``."""
-        folder = self.root / package.replace(".", "/")
-        for path in [folder.with_suffix(".py"), *sorted(folder.rglob("*.py"))]:
-            name = ".".join(path.relative_to(self.root).with_suffix("").parts).removesuffix(".__init__")
-            module = self.module(name)
-            for bound, nodes in module.bound.items() if module else ():
+        for module in self.modules(package):
+            for bound, nodes in module.bound.items():
                 for call in (each for node in nodes for each in getattr(node, "decorator_list", ())):
-                    if isinstance(call, ast.Call) and module and module.target(call.func) == decorator:
-                        yield f"{name}.{bound}", tuple(str(a.value) for a in call.args if isinstance(a, ast.Constant))
+                    if isinstance(call, ast.Call) and module.target(call.func) == decorator:
+                        names = (str(each.value) for each in call.args if isinstance(each, ast.Constant))
+                        yield f"{module.name}.{bound}", tuple(names)
+
+    def modules(self, package: str) -> Iterator[Module]:
+        """The modules of a package's folder, in the order of their names."""
+        for path in sorted((self.root / package.replace(".", "/")).glob("*.py")):
+            if module := self.module(f"{package}.{path.stem}"):
+                yield module
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
         """All that a script's statements, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""

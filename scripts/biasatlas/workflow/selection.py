@@ -7,18 +7,20 @@ from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from biasatlas.benchmarks.comparison_spec import COMPARED, COMPARISONS, POPULATIONS
-from biasatlas.benchmarks.contract import OUTCOMES, Need, Table
+from biasatlas.benchmarks.comparisons.declared import COMPARED, COMPARISONS, POPULATIONS
+from biasatlas.benchmarks.contract import OUTCOMES, Need, ReadingStep, Table
 from biasatlas.benchmarks.dbb import CONSTRUCTED_FILES
 from biasatlas.benchmarks.registry import has_evidence
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.benchmarks.shared.templates import FILE, as_copied
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
+from biasatlas.simulation.studies import Study, load_studies
 from biasatlas.sources import names_in
 from biasatlas.workflow.config import Config
+from biasatlas.workflow.paths import File, Paths
 
 
 class Scored(NamedTuple):
@@ -327,3 +329,34 @@ def comparisons(config: Config) -> Iterator[tuple[str, str]]:
 def matches(config: Config) -> list[str]:
     """Protocols under which DBB's concepts stand beside BBQ's questions."""
     return [p for p in dict.fromkeys(protocol for _, protocol in runs(config)) if matched_models(config, p)]
+
+
+#: Steps of a benchmark that an experiment does in process.
+EXPERIMENT_STEPS: tuple[ReadingStep, ...] = ("requests", "judge", "scores", "tables")
+
+
+def simulated_studies(config: Config) -> dict[str, Study]:
+    """Those that the section `simulation` names, or all of the configured benchmarks; none without the section."""
+    if config.simulation is None:
+        return {}
+    known = load_studies()
+    wanted = config.simulation.studies or [
+        name for name, study in known.items() if study.benchmark in map(config.benchmark, config.benchmarks)
+    ]
+    return {name: known[name] for name in wanted}
+
+
+def experiment_files(config: Config, paths: Paths) -> list[dict[str, Any]]:
+    """Tree: the runs of every setting of every study, on each data set that is configured for the study's benchmark."""
+    return [
+        {
+            "data": run.data,
+            "study": study,
+            "setting": setting,
+            "runs": File(paths.experiment.format(benchmark=name, study=study, setting=setting)),
+        }
+        for study, declared in simulated_studies(config).items()
+        for name, run in config.benchmarks.items()
+        if run.benchmark == declared.benchmark
+        for setting in declared.settings()
+    ]

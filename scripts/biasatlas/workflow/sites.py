@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from biasatlas.benchmarks.comparison_spec import COMPARISONS, MATCHES
-from biasatlas.benchmarks.comparisons.metrics import CAPTIONS, FIGURE_CAPTIONS
+from biasatlas.benchmarks.comparisons.declared import CAPTIONS, COMPARISONS, FIGURE_CAPTIONS, MATCHES
 from biasatlas.models.kinds import KINDS
 from biasatlas.stages import fields_affecting
 from biasatlas.workflow import failures, selection
-from biasatlas.workflow.filetree import File
+from biasatlas.workflow.paths import File
 from biasatlas.workflow.selection import Scored
 from biasatlas.workflow.targets import Crossing, Targets
 

@@ -11,10 +11,9 @@ from biasatlas.benchmarks.registry import resource_names
 from biasatlas.resources import names as shipped_names
 from biasatlas.sources import load_sources
 from biasatlas.stages import Stage, fields_affecting
-from biasatlas.workflow import selection, simulation
-from biasatlas.workflow.filetree import File, files, places
+from biasatlas.workflow import selection
 from biasatlas.workflow.identity import digest, digest_of
-from biasatlas.workflow.paths import SHIPPED
+from biasatlas.workflow.paths import SHIPPED, File, files, places
 from biasatlas.workflow.targets import Targets
 
 
@@ -38,7 +37,7 @@ STEPS: dict[StepName, Reads] = {
     "tables": Reads(("tables",), "tables"),
     "multiverse": Reads(("scores", "tables"), "tables"),
     "plan": Reads(("scores", "tables"), "tables"),
-    "experiment": Reads(simulation.STEPS),
+    "experiment": Reads(selection.EXPERIMENT_STEPS),
 }
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import NamedTuple
 
-from biasatlas.benchmarks.comparison_spec import MATCHES
+from biasatlas.benchmarks.comparisons.declared import MATCHES
 from biasatlas.benchmarks.shared.framing_design import FRAMED
 from biasatlas.workflow import failures, selection
 from biasatlas.workflow.config import Config

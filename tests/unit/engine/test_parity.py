@@ -9,8 +9,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_N
 from biasatlas.engine import masks
 from biasatlas.engine.memory import layer_shapes
 from biasatlas.errors import UserError
-from biasatlas.models.local.checkpoint import causal_architecture
-from biasatlas.models.local.checks import check_causality
+from biasatlas.models.local.checkpoint import causal_architecture, check_causality
 
 from . import architectures, parity
 

@@ -1,6 +1,6 @@
 """Which numbers to believe: models compared on the same items, what is found among many tests, and in how many ways.
 
-``metrics``      what the tables hold
+``declared``     what the tables hold
 ``pairs``        the difference of two models, item by item
 ``cards``        what simulation studies say of each metric
 ``findings``     what is found once all tests of a run are counted

@@ -12,8 +12,8 @@ from biasatlas.benchmarks.comparisons.pairs import Answers, BenchmarkEvidence, F
 from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.framing_design import AGAIN
 from biasatlas.stats import Array
-from biasatlas.stats.components import MeanSquare, combination, mean_squares
 from biasatlas.stats.multiplicity import ALPHA
+from biasatlas.stats.regression import MeanSquare, combination, mean_squares
 from biasatlas.stats.verdict import Verdict, judge
 
 #: ``model`` is empty for what is over models. ``source`` is a framing, or what numbers vary with; ``verdict`` is that

@@ -10,8 +10,7 @@ import pandas as pd
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Multiverse, Options
-from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
-from biasatlas.benchmarks.shared.missing_answer_bounds import with_missing_answer_bounds
+from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row, with_missing_answer_bounds
 from biasatlas.resources import Resources
 from biasatlas.stages import declaration, mark
 

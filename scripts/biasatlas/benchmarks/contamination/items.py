@@ -1,11 +1,13 @@
-"""The published lists of CrowS-Pairs and StereoSet, in their order."""
+"""The published lists of CrowS-Pairs and StereoSet in their order, and the likelihoods of their blocks."""
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS
+from biasatlas.benchmarks.contamination.spec import CROWS_PAIRS, LISTS, PUBLISHED, ContaminationOptions
 from biasatlas.benchmarks.contract import Step
+from biasatlas.benchmarks.shared.bias_roles import Roles, text_roles
 from biasatlas.benchmarks.stereoset.items import read_examples
 from biasatlas.benchmarks.stereoset.spec import SENTENCES
 from biasatlas.errors import UserError
@@ -50,3 +52,48 @@ def _read_pairs(path: Path) -> pd.DataFrame:
 def _listed(items: pd.DataFrame, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
     text = items[list(columns)].agg("\n".join, axis=1)
     return pd.DataFrame({"item_id": name + "/" + items["item_id"], "category": name, "text": text})
+
+
+def build_requests(step: Step[ContaminationOptions]) -> pd.DataFrame:
+    """A row per block of neighbours and order of it; ``item_id`` and ``block`` are the block's first item's.
+
+    A block has ``options.block`` items, the last of a list what is left, where that is two at least. Orders are drawn
+    at random, the published one among those possible; they follow from the list alone, so all models read the same.
+    """
+    rows = []
+    for name in step.categories:
+        listed = step.items[step.items["category"] == name]
+        rng = np.random.default_rng(list(name.encode()))
+        for start in range(0, len(listed) - 1, step.options.block):
+            block = listed.iloc[start : start + step.options.block]
+            texts, first = block["text"].to_numpy(object), block["item_id"].iloc[0]
+            drawn = [np.arange(len(block)), *(rng.permutation(len(block)) for _ in range(step.options.orders))]
+            rows += [
+                {
+                    "request_id": f"{first}/{number}",
+                    "item_id": first,
+                    "kind": "likelihood",
+                    "prefix": "",
+                    "continuation": "\n".join(texts[order]),
+                    "special_tokens": "once",
+                    "boundary": "offsets",
+                    "repeats": 1,
+                    "block": first,
+                    "order": PUBLISHED + number,
+                    "length": len(block),
+                }
+                for number, order in enumerate(drawn)
+            ]
+    return pd.DataFrame(rows)
+
+
+#: Columns of items whose words a model's word frequencies are counted in.
+TEXTS = ("text",)
+
+
+def bias_roles(step: Step) -> Roles:
+    """``stereotype_sign`` is 0.5 for the published order, else -0.5; a block is a cluster, a list the group."""
+    lists = step.items.set_index("item_id")["category"].loc[step.requests["item_id"]].to_numpy()
+    about = pd.DataFrame({"cluster": step.requests["block"].to_numpy(), "category": lists, "group": lists})
+    sign = (step.requests["order"] == PUBLISHED).to_numpy() - 0.5
+    return text_roles(about, step.requests["request_id"], sign)

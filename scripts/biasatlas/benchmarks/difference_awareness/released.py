@@ -1,4 +1,4 @@
-"""The pickles of Wang et al. (2025): their questions, and replies as choice responses.
+"""The pickles of Wang et al. (2025): their questions as items, and replies as choice responses.
 
 They are read without running anything that they name. Of lists, texts and numbers a pickle names nothing. The authors'
 files name three things beside: ``argparse.Namespace`` (the options of their script), and for a few columns
@@ -13,15 +13,15 @@ from typing import Any
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.contexts.parsers import PARSERS as OWN
-from biasatlas.benchmarks.families.replies import responses
+from biasatlas.benchmarks.families.contexts import items
+from biasatlas.benchmarks.families.contexts.items import PARSERS as OWN
+from biasatlas.benchmarks.families.rows import WHERE
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.predictions import responses
 from biasatlas.errors import UserError
 
 #: Number of a set's questions in `differ` in the authors' script; those in `equal` have the next.
 _SETS = {"D1": 1000, "D2": 1002, "D3": 1004, "D4": 1006, "N2": 1010, "N3": 1012, "N4": 1014}
-#: A user's own predictions are in the family's format.
-FORMATS: dict = {}
 
 
 class _Options:
@@ -120,3 +120,26 @@ def replies_of(step: Step, first: int, last: int) -> list[list[str]]:
             f"{step.files[name]}: {len(found)} lists of replies, expected {last - first + 1}. Fetch it again."
         )
     return found
+
+
+def read_items(step: Step) -> pd.DataFrame:
+    """The questions of the authors' pickles, ``{set}_1k.pkl``; or those of a folder of JSON lines."""
+    names = sorted(name for name in step.files if name.endswith("_1k.pkl"))
+    if not names:
+        return items.read_items(step)
+    rows = [
+        (
+            f"{step.files[name]}, {condition} {place}",
+            Path(name).name[:2],
+            condition,
+            str(place),
+            text,
+            str(answer),
+            scenario,
+        )
+        for name in names
+        for condition, questions in load_questions(step.files[name]).items()
+        for place, (text, answer, scenario) in enumerate(questions)
+    ]
+    columns = [WHERE, "set", "condition", "place", "question", "answer", "scenario"]
+    return items.questions(step.description, pd.DataFrame(rows, columns=columns))

@@ -4,13 +4,11 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
 from biasatlas.benchmarks.difference_awareness.released import replies_of
-from biasatlas.benchmarks.families.decisions.parsers import PARSERS as OWN
-from biasatlas.benchmarks.families.replies import responses
+from biasatlas.benchmarks.families.decisions.items import PARSERS as OWN
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.predictions import responses
 from biasatlas.errors import UserError
 
-#: A user's own predictions are in the family's format.
-FORMATS: dict = {}
 #: The authors' number of its prompts.
 _NUMBER = 200
 

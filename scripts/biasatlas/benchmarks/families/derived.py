@@ -1,13 +1,20 @@
-"""Columns that a description makes from those of the data: a closed set of rules, each a key; nothing is evaluated."""
+"""What a description does to its data, by a closed set of keys: columns derived, joined, corrected; rows left out."""
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, model_validator
 
+from biasatlas.errors import UserError
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
+from biasatlas.validation import unknown, validated
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from biasatlas.resources import Resources
 
 _FIELD = re.compile(r"\{([^{}]+)\}")
 _WORD = re.compile(r"[\w.]+")
@@ -169,3 +176,48 @@ def known_encodings(names: Iterable[str]) -> None:
             "".encode(name)  # rot13 and zip are codecs, too, and no encodings of text
         except LookupError:
             raise ValueError(f"encoding: {shown(name)} is unknown; write utf-8, cp1252, mac_roman, ...") from None
+
+
+class Erratum(StagedModel):
+    """A correction of some items."""
+
+    items: list[str] = field("answers", min_length=1, description="Ids of the items.")
+    set: dict[str, str] = field("answers", {}, description="Column -> its right value.")
+    replace: dict[str, dict[str, str]] = field("answers", {}, description="Column -> wrong words -> right words.")
+    reason: str = field("nothing", min_length=1, description="Why the data are wrong.")
+
+    @model_validator(mode="after")
+    def _something(self) -> "Erratum":
+        if not self.set and not self.replace:
+            raise ValueError("give what to `set` or to `replace`")
+        return self
+
+
+def corrected(rows: "pd.DataFrame", ids: "pd.Series", errata: Iterable[Erratum], where: str) -> "pd.DataFrame":
+    """``rows`` as they should be; ``ids`` name the item of each.
+
+    Items that are not there are passed over, as of a sample. Raises UserError for a column that is not there, and for
+    an item with none of the words to replace: the data were corrected, or are others.
+    """
+    rows = rows.copy()
+    for erratum in errata:
+        here = ids.isin(erratum.items).to_numpy()
+        for column in [*erratum.set, *erratum.replace]:
+            if column not in rows:
+                raise UserError(f"{where}: {unknown('errata', column, 'a column', rows)}")
+        for column, value in erratum.set.items():
+            rows.loc[here, column] = value
+        mended = here & bool(erratum.set)
+        for column, words in erratum.replace.items():
+            for wrong, right in words.items():
+                mended |= here & rows[column].str.contains(wrong, regex=False).to_numpy()
+                rows.loc[here, column] = rows.loc[here, column].str.replace(wrong, right, regex=False)
+        if (here & ~mended).any():
+            item = ids[here & ~mended].iloc[0]
+            raise UserError(f"{where}: errata: item {item} has none of the words to replace. Leave it out.")
+    return rows
+
+
+def shipped_errata(resources: "Resources", name: str) -> list[Erratum]:
+    """The errata in ``resources/{name}``."""
+    return [validated(Erratum, raw, name) for raw in resources.yaml(name)]

@@ -6,19 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import field_validator, model_validator
 
-from biasatlas.benchmarks.contract import Metric
+from biasatlas.benchmarks.contract import LANGUAGES, Metric
 from biasatlas.benchmarks.families.derived import (
     Agree,
     Cell,
     Derived,
     Drop,
+    Erratum,
     Join,
     Text,
     known_encodings,
     template_fields,
 )
-from biasatlas.benchmarks.languages import LANGUAGES
-from biasatlas.benchmarks.shared.errata import Erratum
 from biasatlas.errors import UserError
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown

@@ -1,4 +1,4 @@
-"""The author's published replies, a JSON file each, as choice responses."""
+"""The author's published replies, a JSON file each: the cases that they answer, and choice responses."""
 
 import json
 import tarfile
@@ -9,8 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.replies import responses
+from biasatlas.benchmarks.families.decisions import items
+from biasatlas.benchmarks.families.rows import WHERE
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
+from biasatlas.benchmarks.shared.predictions import responses
 from biasatlas.errors import UserError
 from biasatlas.sources import PACKED
 from biasatlas.userfiles import listed
@@ -19,8 +21,6 @@ from biasatlas.userfiles import listed
 FIRST, SECOND = "results", "results-clean"
 #: Ends the name of a release that is of the second run.
 _CONTROLS = "-controls"
-#: A user's own predictions are in the family's format.
-FORMATS: dict = {}
 
 
 def import_responses(step: Step) -> pd.DataFrame:
@@ -49,3 +49,16 @@ def published(pack: Path) -> Iterator[tuple[str, str, bytes]]:
                 yield f"{variant}/{posting}", model, archive.extractfile(member).read()  # type: ignore[union-attr]
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         raise UserError(f"{pack}: not the packed replies ({error}). Fetch them again.") from error
+
+
+def read_items(step: Step) -> pd.DataFrame:
+    """The cases of a folder of CSV files; or those that published replies are to, whose document says where its text
+    is."""
+    pack = step.files.get(FIRST + PACKED)
+    if pack is None:
+        return items.read_items(step)
+    names = sorted({tuple(item.split("/")) for item, _, _ in published(pack)})
+    raw = pd.DataFrame(names, columns=["variant", "jd"])
+    aside = " (its text stays in the author's repository)"
+    texts = {WHERE: f"{pack}, " + raw["variant"], "posting": raw["jd"] + aside, "resume": raw["variant"] + aside}
+    return items.cases(step.description, raw.assign(**texts))

@@ -14,8 +14,7 @@ from wordcloud import WordCloud
 
 from biasatlas.benchmarks.contract import Step, figure
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, TASKS
-from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, panel_grid
-from biasatlas.benchmarks.shared.style import CJK_FONT
+from biasatlas.benchmarks.shared.plots import CJK_FONT, dot_intervals, empty_figure, panel_grid
 from biasatlas.benchmarks.shared.styles import Style, Styles
 
 #: Characters that :data:`CJK_FONT` can draw.

@@ -19,8 +19,7 @@ from rapidfuzz.process import cdist
 from biasatlas.benchmarks.contract import Step, metric, table
 from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, make_table, row
-from biasatlas.benchmarks.shared.rates import kappa_over_items
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, Published, kappa_over_items, make_table, row
 from biasatlas.errors import UserError
 from biasatlas.stats.intervals import clopper_pearson
 from biasatlas.userfiles import check_texts, read_csv_rows, shown

@@ -19,10 +19,11 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, DESIGN, TASKS,
 from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi, published_scores
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row, unparsed
-from biasatlas.benchmarks.shared.rates import mean_of_means, percentage
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, mean_of_means, percentage, row, unparsed
+from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import proportion, ratio
+from biasatlas.stats.replicates import ratio_replicates
 
 #: What intervals are over: sentences, of which the data repeat some.
 (TEMPLATE,) = DESIGN["template"].scores
@@ -347,3 +348,14 @@ def mean_of(parts: Sequence[pd.Series]) -> Estimate:
         bounds = (0.0, 100.0) if part.between(0, 100).all() else None
         return Estimate.of(ratio(part, np.ones(n), part.index.get_level_values(TEMPLATE), bounds), n)
     return Estimate.of(mean_of_means(parts, [part.index.get_level_values(TEMPLATE) for part in parts]), n)
+
+
+def evidence(step: Step[McBEOptions]) -> Iterator[Evidence]:
+    """``score`` by task and category. 100 is no null that a model with any noise meets, so nothing is claimed of it."""
+    for (_, category, task), _, items in cells(on_one_scale(step.scores, step.options)):
+        if len(items):
+            templates = items.index.get_level_values(TEMPLATE)
+            value = ratio_replicates(items, np.ones(len(items)), templates)
+            names = items.index.get_level_values("item_id")
+            sampled = items_of(names.to_series(), templates.to_series())
+            yield Evidence("score", task, category, value, sampled, bounds=(0, 100), rate=task == "SC")

@@ -1,4 +1,4 @@
-"""Questions of two turns, in MT-Bench's own format."""
+"""Questions of two turns in MT-Bench's own format, and the two requests that each becomes."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.mt_bench.spec import FIELDS, ITEM_COLUMNS
+from biasatlas.benchmarks.mt_bench.spec import FIELDS, ITEM_COLUMNS, TURNS, MTBenchOptions
+from biasatlas.benchmarks.shared.prompting import CHAT
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json_lines, shown
 
@@ -80,3 +81,37 @@ def read_judge_prompts(path: str | Path) -> dict[str, tuple[str, str]]:
 
 
 CHECKS = {"judge_prompts": read_judge_prompts}
+
+
+#: MT-Bench's own, by field; the others are 0.
+_TEMPERATURES = {"writing": 0.7, "roleplay": 0.7, "stem": 0.1, "humanities": 0.1}
+
+
+def build_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
+    """A row per question and ``turn``; the second has an empty answer to the first, which its ``reply_to`` fills."""
+    rows = []
+    for item in step.items[step.items["category"].isin(step.categories)].to_dict("records"):
+        temperature = _TEMPERATURES.get(item["category"], 0.0) if step.options.temperature == "by_field" else 0.0
+        for turn in TURNS:
+            rows.append(
+                {
+                    "request_id": f"{item['item_id']}/{turn}",
+                    "item_id": item["item_id"],
+                    "kind": "generation",
+                    "messages": json.dumps(_messages(item, turn), ensure_ascii=False),
+                    **CHAT,
+                    "temperature": temperature,
+                    "max_tokens": step.options.max_tokens,
+                    "repeats": 1,
+                    "turn": turn,
+                    "reply_to": f"{item['item_id']}/1" if turn == 2 else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _messages(item: dict[str, str], turn: int) -> list[dict[str, str]]:
+    first = {"role": "user", "content": item["turn_1"]}
+    if turn == 1:
+        return [first]
+    return [first, {"role": "assistant", "content": ""}, {"role": "user", "content": item["turn_2"]}]

@@ -1,9 +1,9 @@
 """What several benchmarks use.
 
 ``parsers``                  what a reply says
-``choices``, ``prompting``   requests for prompted choices, and the options of such protocols
+``prompting``                requests for prompted choices, and the options of such protocols
 ``preferences``              what choices and likelihoods prefer
-``estimates``, ``rates``     from scores to tables: an estimate, with what is not in it, as a row
+``estimates``                from scores to tables: an estimate, with what is not in it, as a row; rates of answers
 ``metrics``                  metrics that mean the same everywhere
-``plots``, ``styles``, ``style``  figures
+``plots``, ``styles``        figures
 """

@@ -79,7 +79,7 @@ def label_roles(
 def sentence_roles(
     requests: pd.DataFrame, about: pd.DataFrame, stereotype_sign: dict[str, float], right: dict[str, float]
 ) -> Roles:
-    """Roles of the choices that :func:`biasatlas.benchmarks.shared.choices.sentence_choices` builds, by sentence."""
+    """Roles of the choices that :func:`biasatlas.benchmarks.shared.prompting.sentence_choices` builds, by sentence."""
     orders = [json.loads(order) for order in requests["order"]]
     item_ids = requests["item_id"]
     return label_roles(

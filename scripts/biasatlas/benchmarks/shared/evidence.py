@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Headline, Spec
-from biasatlas.benchmarks.shared.missing_answer_bounds import filled_cases
+from biasatlas.benchmarks.shared.estimates import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference, confidence
 from biasatlas.stats.multiplicity import ALPHA

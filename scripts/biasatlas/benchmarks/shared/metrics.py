@@ -10,7 +10,7 @@ RATES = {
     "unanswered_rate": Metric(None, "answers that refuse, name several options or cannot be read; 0: none", "%"),
     "unresolved_rate": Metric(None, "probability that was not followed to the end of an answer; 0: none", "%"),
 }
-#: Those of :func:`biasatlas.benchmarks.shared.rates.answer_rates`.
+#: Those of :func:`biasatlas.benchmarks.shared.estimates.answer_rates`.
 ANSWER_RATES = {name: metric for name, metric in RATES.items() if name != "unresolved_rate"}
 
 #: Of the table of outcomes, which every benchmark has.

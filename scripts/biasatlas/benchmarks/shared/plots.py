@@ -1,16 +1,21 @@
-"""Plots that several benchmarks draw."""
+"""Plots that several benchmarks draw, and how every figure looks and is saved: the same tables give the same bytes."""
 
+import contextlib
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
+from biasatlas import ROOT
 from biasatlas.benchmarks.shared.styles import MARKERS, Styles
+from biasatlas.files import atomic_file
 
 #: More models than this share no row: each value of ``rows`` gets a panel, and each model a row in it.
 _SIDE_BY_SIDE = 4
@@ -254,3 +259,34 @@ def _line_height(lines: float, fixed: float) -> float:
 def _text_width(texts: Iterable[str]) -> float:
     """Inches that the longest text takes, about; a Chinese character is as wide as two letters."""
     return 0.3 + 0.065 * max(sum(1 + (character > "\u2e80") for character in text) for text in texts)
+
+
+#: A subset of Noto Sans CJK TC (SIL Open Font License): the common characters of Traditional and Simplified Chinese.
+CJK_FONT = ROOT / "resources" / "fonts" / "NotoSansCJKtc-Regular-subset.otf"
+
+_STYLE = {
+    # The fallback works through `font.family` only; through `font.sans-serif` Chinese is drawn as boxes.
+    "font.family": ["DejaVu Sans", "Noto Sans CJK TC"],
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10,
+    "figure.constrained_layout.use": True,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "biasatlas",
+}
+
+
+@contextlib.contextmanager
+def style() -> Iterator[None]:
+    """Draw figures in the project's style, Chinese labels included, inside the block."""
+    font_manager.fontManager.addfont(CJK_FONT)
+    with mpl.rc_context(_STYLE):
+        yield
+
+
+def save(figure: Figure, path: str) -> None:
+    """Write ``figure`` as SVG, whole or not at all, with text as text and no date."""
+    with atomic_file(path) as temporary:
+        figure.savefig(temporary, format="svg", metadata={"Date": None})

@@ -14,12 +14,11 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, percentage, row
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
-from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import MASSES, NO_REPLY, STOPPED
 
 #: Key columns of the table ``outcomes``.

@@ -12,13 +12,12 @@ from zlib import crc32
 import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, row
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, percentage, row
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
 from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.benchmarks.shared.parsing.options import asked_options, squash
 from biasatlas.benchmarks.shared.prompting import CHAT
-from biasatlas.benchmarks.shared.rates import percentage
 from biasatlas.columns import NO_REPLY
 
 #: Outcomes of replies that could not be parsed.

@@ -17,15 +17,18 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
-from biasatlas.benchmarks.shared.rates import kappa_over_items
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, kappa_over_items, make_table, row
+from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS, GROUP_NAMES, PROMPT_TYPES, PROMPTS, TWBiasOptions
 from biasatlas.benchmarks.twbias.swaps import (
     KEYS,
     PAPER_METRICS,
+    SENTENCE,
+    Regression,
     by_prompt,
     directions,
     own_group_estimates,
+    regression,
     summary_rows,
     swapped_pairs,
     tested_and_counts,
@@ -33,6 +36,7 @@ from biasatlas.benchmarks.twbias.swaps import (
 )
 from biasatlas.errors import UserError
 from biasatlas.sources import names_in
+from biasatlas.stats.replicates import Crossed
 from biasatlas.userfiles import listed, read_csv_rows, shown
 
 #: What says whether there is an effect has no interval of its own.
@@ -323,3 +327,24 @@ def replication(step: Step) -> pd.DataFrame:
 def mean_grade(fields: pd.Series) -> Estimate:
     """Mean over fields of MT-Bench's grades, 1 to 10."""
     return Estimate(fields.astype(float).mean(), n=len(fields))
+
+
+def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
+    """``own_term_advantage`` and ``own_group_advantage`` of each two groups, over their terms.
+
+    Each swap of two terms has a cost of its own in a model; over sentences, many of which share a swap, that cost would
+    look like bias. A sentence lies away from neutral by its mean loss of log-likelihood under a swap for the other
+    group: above 0 where it is likelier as its writer had it.
+    """
+    for pair, found in swapped_pairs(step.scores, step.options):
+        model = regression(step.scores, found, pair)
+        if not model.reason and len(model.changes):
+            yield of_two(pair, model, model.replicates("terms"))
+
+
+def of_two(pair: tuple[str, str], model: Regression, replicates: Crossed) -> Evidence:
+    """The evidence of two groups."""
+    other = model.changes[model.changes["crossed"] == 1]
+    lost = -other.groupby(SENTENCE, sort=False)["log_likelihood"].mean()
+    names = lost.index.to_series()
+    return Evidence(model.metric, "", "-".join(pair), replicates, items_of(names, names, lost))

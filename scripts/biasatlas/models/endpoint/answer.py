@@ -30,8 +30,7 @@ from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, i
 from biasatlas.models.endpoint.services import same_model
 from biasatlas.models.endpoint.spending import DECLINED, Budget, Job, recount
 from biasatlas.models.interface import ModelContext
-from biasatlas.models.sampled_choice import Masses, choice_columns, sampled_choice
-from biasatlas.models.sampling import fill_sampling
+from biasatlas.models.sampling import Masses, choice_columns, fill_sampling, sampled_choice
 from biasatlas.models.store import ResponseStore
 
 log = logging.getLogger(__name__)

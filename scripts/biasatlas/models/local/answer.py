@@ -25,12 +25,11 @@ from biasatlas.models.entry import Thinking, pinned_revision, ready_folder
 from biasatlas.models.hub import model_folder
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.local import VERSION
-from biasatlas.models.local.choice import answer_choices
 from biasatlas.models.local.entry import HfEntry, adapter_commit, template_arguments
 from biasatlas.models.local.generation import answer_generations, answer_thought_choices
 from biasatlas.models.local.inputs import encode_prompts, exception, integer
-from biasatlas.models.local.likelihood import answer_likelihoods, encode, token_log_likelihoods
 from biasatlas.models.local.load import LoadedModel, load
+from biasatlas.models.local.probabilities import answer_choices, answer_likelihoods, encode, token_log_likelihoods
 from biasatlas.models.local.render import Templates, check_chat, render, texts
 from biasatlas.models.local.serve import COMPARED, COMPARED_TOKENS, Server, Serving
 from biasatlas.models.local.split import visible

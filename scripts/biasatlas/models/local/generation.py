@@ -23,7 +23,7 @@ from biasatlas.models.entry import Thinking
 from biasatlas.models.local.inputs import by_route, samplings, switch_length, why_unanswerable
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.serve import Server
-from biasatlas.models.sampled_choice import sampled_choice
+from biasatlas.models.sampling import sampled_choice
 
 #: Requests whose answers are stored together, before their batch is there, and the seconds after which fewer are.
 KEPT, KEPT_S = 64, 60

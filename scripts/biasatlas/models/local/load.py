@@ -19,11 +19,12 @@ from biasatlas.models.local.checkpoint import (
     DTYPES,
     Checkpoint,
     causal_architecture,
+    check_causality,
+    check_numbers,
     load_weights,
     read_checkpoint,
     read_shapes,
 )
-from biasatlas.models.local.checks import check_causality, check_numbers
 from biasatlas.models.local.split import Others, why_whole
 
 _log = logging.getLogger(__name__)

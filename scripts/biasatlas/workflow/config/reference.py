@@ -12,11 +12,10 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.contexts.spec import ContextsDescription
 from biasatlas.benchmarks.families.decisions.spec import DecisionsDescription, VariedFactor
-from biasatlas.benchmarks.families.derived import Agree, Derived, Drop, Join
+from biasatlas.benchmarks.families.derived import Agree, Derived, Drop, Erratum, Join
 from biasatlas.benchmarks.families.description import Rows
 from biasatlas.benchmarks.families.pairs.spec import Differences, PairsDescription, ReleasedScores
 from biasatlas.benchmarks.families.questions.spec import QuestionRows
-from biasatlas.benchmarks.shared.errata import Erratum
 from biasatlas.models.entry import SamplingSettings, Template
 from biasatlas.models.kinds import KINDS
 from biasatlas.stages import StagedModel, mark

@@ -8,7 +8,7 @@ from biasatlas.benchmarks.shared.framing_design import MOST, Framing, framings
 from biasatlas.sources import PUBLISHED_DATA
 from biasatlas.stages import StagedModel, field
 from biasatlas.userfiles import shown
-from biasatlas.workflow.config.files import FilePath, WrittenPath
+from biasatlas.validation import FilePath, WrittenPath
 
 _NAMED = (*PUBLISHED_DATA, "sample")
 

@@ -14,7 +14,7 @@ from biasatlas.benchmarks.registry import load_options, load_spec
 from biasatlas.models.entry import variants
 from biasatlas.models.kinds import ModelEntry
 from biasatlas.stages import StagedModel, field
-from biasatlas.workflow.config.files import FilePath
+from biasatlas.validation import FilePath
 from biasatlas.workflow.config.run import Run
 
 #: Names become parts of paths and of rule names.

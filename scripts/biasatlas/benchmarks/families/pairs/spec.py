@@ -64,7 +64,7 @@ _SHIFT_METRICS = {
     ),
 }
 
-FORMATS = {
+_FORMATS = {
     "scores": "a CSV with item, side and log_likelihood, in nats",
     "log": "samples of lm-evaluation-harness (--log_samples) of a task that compares both texts",
     "differences": "a text file for each template: log-likelihood of the first side minus that of the second, one "
@@ -316,7 +316,7 @@ def make_spec(description: PairsDescription) -> Spec:
         del tasks["pair_choice"], tables["prompted"]
     else:
         metrics |= ANSWER_RATES
-    formats = {name: what for name, what in FORMATS.items() if name != "differences" or description.differences}
+    formats = {name: what for name, what in _FORMATS.items() if name != "differences" or description.differences}
     return Spec(
         **description.head,
         options=PairsOptions,

@@ -1,16 +1,29 @@
-"""Rows of any table as questions with three options."""
+"""Rows of any table as questions with three options, and the choice that each becomes."""
 
 import logging
+import re
+from functools import reduce
 from itertools import permutations
+from operator import add
 from zlib import crc32
 
 import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step
-from biasatlas.benchmarks.families.cells import check, render
-from biasatlas.benchmarks.families.questions.spec import CONDITIONS, LABELS, POLARITIES, QuestionRows
-from biasatlas.benchmarks.families.rows import check_ids, named, read_rows, written
+from biasatlas.benchmarks.families.derived import corrected, shipped_errata
+from biasatlas.benchmarks.families.questions.spec import (
+    CONDITIONS,
+    LABELS,
+    POLARITIES,
+    PROMPT_FIELDS,
+    QuestionRows,
+    QuestionsDescription,
+    QuestionsOptions,
+)
+from biasatlas.benchmarks.families.rows import check, check_ids, named, read_rows, render, written
+from biasatlas.benchmarks.shared.bias_roles import Roles, label_roles
+from biasatlas.benchmarks.shared.prompting import choice_columns
 from biasatlas.userfiles import listed
 
 _ORDERS = np.array(list(permutations(range(len(LABELS)))))
@@ -86,3 +99,72 @@ def _option(description: QuestionRows, raw: pd.DataFrame, name: str) -> np.ndarr
     found = raw[name].map(places).fillna(pd.Series(same.argmax(axis=1), raw.index).where(same.sum(axis=1) == 1))
     check(raw, found.notna(), name, f"one of {', '.join(description.options)}, its number from 0, or its text")
     return found.to_numpy(int)
+
+
+def build_requests(step: Step[QuestionsOptions]) -> pd.DataFrame:
+    """A row per item; ``request_id`` is the item's. Options keep their order.
+
+    With ``text: cleaned`` the corrections that the description names are made, too.
+    """
+    description: QuestionsDescription = step.description
+    items, options = step.items[step.items["category"].isin(step.categories)], step.options
+    if options.text == "cleaned" and description.cleaned:
+        errata = shipped_errata(step.resources, description.cleaned)
+        items = corrected(items, items["item_id"], errata, description.title)
+    template = description.prompt_template(step.resources, PROMPT_FIELDS, getattr(options, "prompt", "")).strip()
+    fields = {name: items[name] for name in PROMPT_FIELDS}
+    if options.text == "cleaned":
+        fields = {name: clean(text) for name, text in fields.items()}
+    # Whole columns at once: 58,492 calls of str.format take longer.
+    parts = re.split(r"\{(\w+)\}", template)
+    prompts = reduce(add, (fields[part] if position % 2 else part for position, part in enumerate(parts)))
+    names = description.unknown_names
+    shown = [
+        [
+            [text, *names] if names and unknown == label else text
+            for text, unknown in zip(fields[label], items["unknown"], strict=True)
+        ]
+        for label in LABELS
+    ]
+    return pd.DataFrame(
+        {
+            "request_id": items["item_id"],
+            "item_id": items["item_id"],
+            **choice_columns(prompts, LABELS, zip(*shown, strict=True), options),
+        }
+    )
+
+
+def clean(text: pd.Series) -> pd.Series:
+    """``text`` without the stray braces and doubled or outer spaces that slip from templates."""
+    return text.str.replace(r"[{}]", "", regex=True).str.split().str.join(" ")
+
+
+#: No text of a question is scored by its likelihood.
+TEXTS = ()
+
+
+def bias_roles(step: Step) -> Roles:
+    """``stereotype_sign`` by option, 0 for all of the items without a target; a question template is a cluster.
+
+    The group is that of the item or, where options have groups, that of the target.
+    """
+    asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
+    target, gold, unknown = (
+        np.column_stack([asked[name] == label for label in LABELS]) for name in ("target", "gold", "unknown")
+    )
+    other = ~target & ~unknown & asked["target"].notna().to_numpy()[:, None]
+    if step.description.option_groups:
+        groups = np.column_stack([asked[f"group_{label}"].fillna("") for label in LABELS])
+        group = np.where(target.any(axis=1), groups[np.arange(len(asked)), target.argmax(axis=1)], "")
+    else:
+        group = asked["group"].to_numpy(object)
+    about = pd.DataFrame(
+        {
+            "cluster": asked["category"] + "/" + asked["template"].astype(str),
+            "category": asked["category"],
+            "group": group,
+        }
+    )
+    part = np.column_stack([asked["item_id"] + "/" + label for label in LABELS])
+    return label_roles(about, part, 0.5 * target - 0.5 * other, right=1.0 * gold, unknown=1.0 * unknown)

@@ -236,7 +236,7 @@ def make_spec(description: QuestionsDescription) -> Spec:
         released_tasks=("question",),
         headlines=tuple(_headline(of_all, *names) for names in _HEADLINES),
         shown={"question": ScoreView("biased", minus="counter", texts=PROMPT_FIELDS)},
-        formats=description.formats | FORMATS,
+        formats=description.formats | _FORMATS,
         unit=("item_id",),
         multiverses=tuple(
             Multiverse(
@@ -258,7 +258,7 @@ def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
     return create_model("PromptedOptions", __base__=QuestionsOptions, __module__=__name__, prompt=(names, prompt))
 
 
-FORMATS = {
+_FORMATS = {
     "answers": "a CSV with item and answer: an option's text or column; empty where there was none",
     "log": "samples of lm-evaluation-harness, a log of Inspect, HELM's scenario_state.json, or instances of Every "
     "Eval Ever",

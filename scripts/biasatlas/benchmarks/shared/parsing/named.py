@@ -16,11 +16,10 @@ from functools import cache, partial
 from typing import Any
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE, Answer, words
-from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening, parse_refusal
+from biasatlas.benchmarks.shared.parsing.choice import parse_choice, parse_opening, parse_ranking, parse_refusal
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines, first_item, plain
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
 from biasatlas.benchmarks.shared.parsing.options import Options, folded
-from biasatlas.benchmarks.shared.parsing.ranking import parse_ranking
 
 #: What the beginning of a reply says; None while it is open, and of all beginnings of an open one.
 Opening = Callable[[str, Options], Answer | None]

@@ -3,8 +3,7 @@
 import pandas as pd
 
 from biasatlas.benchmarks.contract import Step, metric, table
-from biasatlas.benchmarks.shared.estimates import Counts, make_table, row
-from biasatlas.benchmarks.shared.rates import percentage
+from biasatlas.benchmarks.shared.estimates import Counts, make_table, percentage, row
 
 
 @table("scores")
