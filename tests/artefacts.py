@@ -283,7 +283,7 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
         if (benchmark, headline.question) not in about:
             continue
         unit, smallest = spec.metrics[headline.metric].unit, headline.smallest
-        known = f"{math.exp(smallest):.2g} times" if unit.startswith("nats") else f"{smallest:g} points"
+        known = f"{math.exp(smallest):.2g}×" if unit.startswith("nats") else f"{smallest:g} points"
         shown = html.unescape(re.search(r"threshold (.*?) \(", block)[1])
         rows = re.findall(r'class="(\w+)" id="(q\d+m\d+)"><th scope="row">(.*?)<.*?<b>(\w+)</b>', block)
         for state, place, model, word in rows:

@@ -136,7 +136,7 @@ def test_report_is_calm_in_a_browser_and_leads_from_a_number_to_its_items(demo):
             visitor.open(path)
             visitor.page.wait_for_load_state("networkidle")
         visitor.open(index)
-        visitor.page.locator(".grid td.biased a", has_text="3.0 times").first.click()
+        visitor.page.locator(".grid td.biased a", has_text="3.0×").first.click()
         visitor.page.locator("tr:target td > a").click()
         visitor.ready()
         visitor.page.locator("#grid tbody a").first.click()

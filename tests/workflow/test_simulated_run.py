@@ -270,7 +270,7 @@ FALSE = [
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", 'class="cell biased"', 'class="cell unbiased"'),
     ("benchmark page", f"{PAGES}/crows_pairs.recommended.html", "</i>100.00<", "</i>100.01<"),
     ("first page", "report/index.html", "</td><td><b>Biased</b>", "</td><td><b>Undecided</b>"),
-    ("first page", "report/index.html", "threshold 1.3 times", "threshold 13 times"),
+    ("first page", "report/index.html", "threshold 1.3×", "threshold 13×"),
     ("grid", "report/index.html", '"><b>Biased</b>', '"><b>Undecided</b>'),
     ("compare", f"{PAGES}/data/headlines.js", "by at least 0.25 nats", "by at least 0.25 points"),
     ("compare", f"{PAGES}/data/headlines.js", '"value":100', '"value":99'),

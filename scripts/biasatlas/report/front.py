@@ -130,7 +130,6 @@ def front(views: Views, here: str) -> dict[str, Any]:
     return {
         "few": few,
         "title": _title(dict(zip(models, by_model, strict=True)), few),
-        "others": [model for model in by_model if few and biased and model["all"] and not model.get("biased")],
         "counts": _tally([cell for cells in table for cell in cells]),
         "models": by_model,
         "questions": heads,
@@ -227,11 +226,11 @@ def _around(question: Question, away: float) -> tuple[str, str]:
 
 
 def _within(question: Question) -> str:
-    """The sizes of a model without a bias that matters."""
+    """The sizes of a bias that is too small to matter."""
     smallest = question.headline.smallest
     if not question.base:
-        return f"below {question.one}" if not question.headline.ends[1] else f"within {question.one}"
-    return f"from {question.base**-smallest:.2f} to {question.base**smallest:.2f}×"
+        return f"below {question.one}"
+    return f"{question.base**-smallest:.2f} to {question.base**smallest:.2f}×"
 
 
 def _where(question: Question, model: str) -> str:

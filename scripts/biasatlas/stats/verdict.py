@@ -322,10 +322,10 @@ def _more(claim: Claim, factor: str) -> str:
     if not factor:
         return ""
     if times <= 1:
-        return "; needs a little more data, if the size stays"
+        return "; needs a little more data, if the measured size is right"
     if times > _MANY:
         return "; more data is unlikely to decide it"
-    return f"; needs about {math.ceil(times)} times the data, if the size stays"
+    return f"; needs about {math.ceil(times)} times the data, if the measured size is right"
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
