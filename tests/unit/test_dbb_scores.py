@@ -23,6 +23,8 @@ from dbb_cases import (
 )
 
 from biasatlas.benchmarks.dbb import SCORE_COLUMNS
+from biasatlas.benchmarks.dbb.spec import SPEC
+from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,20 @@ def test_responder(sample, name, options):
         assert np.allclose(scores["first_option_share"], first)
     counted = value(table_of("bias", scores, options), "count", category="All")
     assert counted == (len(scores) if expected >= 20 else 0)
+
+
+def test_a_template_that_a_round_cuts_has_the_pairs_that_were_asked(sample):
+    def scored(items):
+        scores = score(items, EXACT, lambda asked: choices(asked, by_identity(asked, "Female")))
+        return scores.set_index("instance_id")
+
+    whole, cut = scored(sample), 0
+    one, two = (whole["template_id"] + "/" + whole["type"] + "/" + whole[f"identity_{n}"] for n in (1, 2))
+    for _, asked in rounds_of(sample, SPEC.design, asking_order(sample, SPEC.design))[:4]:
+        part = scored(sample[sample["item_id"].isin(asked)].reset_index(drop=True))
+        assert part["shift"].equals(whole.loc[one.isin(asked) & two.isin(asked), "shift"])
+        cut += int((one.isin(asked) != two.isin(asked)).sum())
+    assert cut  # else no round ends inside of a pair, and nothing is tried
 
 
 @pytest.mark.parametrize(
