@@ -93,7 +93,7 @@ def _form(text: str, options: Options) -> str:
 def open_choice(text: str, options: Options) -> Answer | None:
     """The option that a text so far begins with; of several that it joins, none."""
 
-    def choice(body: str) -> "Answer | None":
+    def choice(body: str) -> Answer | None:
         first = _form(body, options)
         rest = body[len(first) :]
         behind = _BETWEEN.sub("", rest, count=1)
@@ -143,7 +143,7 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     """
     number, unfinished = _numbers(options.labels)
 
-    def found(body: str) -> "Answer | None":
+    def found(body: str) -> Answer | None:
         if (listed := re.match(r"1[.)、] {0,3}(?=\D)", body)) and _begins(body[listed.end() :], _LEADS):
             return None
         if listed and (lead := _LEAD.match(body, listed.end())):
