@@ -66,7 +66,7 @@ def question_of(metric, unit):
     [
         ("side_shift", "nats", 0.69, "the odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
         ("side_shift", "nats", -0.69, "the odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
-        ("balanced_shift", "nats", -1.1, "a stereotype is 0.33 times as likely about the group it targets as about another."),
+        ("balanced_shift", "nats", -1.1, "a stereotype is 0.33 times as likely as its reverse, the same sentence about another group."),
         ("shift_over_placebos", "points", -9.0, "a favourable decision is 9.0 percentage points less likely for women than for men, where only gender differs."),
         ("shift_over_placebos", "points", 9.0, "a favourable decision is 9.0 percentage points more likely for women than for men, where only gender differs."),
     ],
@@ -78,8 +78,8 @@ def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
 @pytest.mark.parametrize(
     ("metric", "unit", "away", "before", "after"),
     [
-        ("balanced_shift", "nats", -1.1, "A stereotype is", "as likely about the group it targets as about another"),
-        ("consistent_shift", "points", 66.6, "The chance of an answer shifts by", "up or down in a typical question"),
+        ("balanced_shift", "nats", -1.1, "A stereotype is", "as likely as its reverse"),
+        ("consistent_shift", "points", 66.6, "From one group to another the chance of an answer shifts by", "up or down"),
         ("consistent_shift", "points", -6.6, "", "reversed when reworded"),
         ("stereotype_score", "%", 12.0, "It chooses the stereotype", "more often than half of the time"),
         ("stereotype_score", "%", -12.0, "", "against the stereotype"),

@@ -23,12 +23,12 @@ from biasatlas.stats.rounds import Analysis, expected, level, levels, repeated_p
 from biasatlas.stats.verdict import judge
 
 
-def _pocock(share):
-    return math.log(1 + (math.e - 1) * share)
+def _pocock(analysis):
+    return math.log(1 + (math.e - 1) * analysis.share)
 
 
-def _obrien_fleming(share):
-    return 4 * ndtr(-ndtri(1 - 0.0125) / math.sqrt(share)) / 0.05
+def _obrien_fleming(analysis):
+    return 4 * ndtr(-ndtri(1 - 0.0125) / math.sqrt(analysis.share)) / 0.05
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_rounds_find_a_weak_bias_nearly_as_often_as_asking_once():
     sums = (rng.normal(size=(200_000, len(shares))) * np.sqrt(np.diff(shares, prepend=0))).cumsum(axis=1)
     found = {}
     for name, drift in product(("spent", "in proportion"), (0.0, 1.44)):
-        spent = spending if name == "spent" else lambda share: share
+        spent = spending if name == "spent" else lambda analysis: analysis.share
         bounds = -ndtri(np.array(levels([Analysis(share, 20 * share) for share in shares], 0.05, spent)) / 2)
         found[name, drift] = (abs(sums + drift * shares) > bounds * np.sqrt(shares)).any(axis=1).mean()
     once = ndtr(1.44 - 1.96)  # .30
@@ -92,7 +92,7 @@ def test_a_p_value_beyond_any_level_is_1():
 
 def test_a_plan_says_what_rounds_would_take():
     analyses = [Analysis(share, share / 0.5**2) for share in (1 / 8, 1 / 4, 1 / 2, 1.0)]
-    take = lambda bias: expected(analyses, [1e6] * 4, bias, 1.0, 0.05)  # noqa: E731
+    take = lambda bias: expected(analyses, bias, 1.0, 0.05)  # noqa: E731
     assert take(50.0) == (1 / 8, 1.0)
     asked, decided = take(1.0)  # where neither verdict is right, and only errors give one
     assert asked > 0.97

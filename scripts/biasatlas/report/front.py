@@ -116,12 +116,15 @@ def front(views: Views, here: str) -> dict[str, Any]:
             "model": cell.model,
             "told": _sentence(each, cell),
             "topic": capital(each.topic),
+            "names_side": "{way}" in each.headline.means,
             "example": _example(views, each, cell, here),
         }
         | {"cell": table[questions.index(each)][models.index(cell.model)]}
         for each, cell in found
         if cell.model in named
     ]
+    for line in told:
+        line["cell"]["instance"] = _instance(line["example"])
     pictured = [line for line in told if line["example"] and len(line["example"]["texts"]) > 1]
     for line in told:
         # A text alone shows little; the first does where there are only such.
@@ -212,6 +215,16 @@ def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[st
     return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
+def _instance(example: Mapping[str, Any] | None) -> str:
+    """What one question shows, in few words: how likely the same answer is with either of two words; empty of all
+    other."""
+    if not example or len(example["shares"]) != len(example["texts"]):
+        return ""
+    words = [next((text for text, differs in runs if differs), "") for runs in example["texts"]]
+    both = zip(example["shares"], words, strict=True)
+    return "for example, " + ", ".join(f"{share} with “{word}”" for share, word in both) if all(words) else ""
+
+
 def _around(question: Question, away: float) -> tuple[str, str]:
     """What a cell says before and after a size: "A favourable decision is", "less likely for women than for men"."""
     headline = question.headline
@@ -222,7 +235,7 @@ def _around(question: Question, away: float) -> tuple[str, str]:
     if away < 0 and not question.base:
         return "", way(question, away)
     unit = plain(question, away)[1].removeprefix(" times ") if question.base else ""
-    return lead, f"{unit}{after}".strip(" ,.")
+    return lead, (unit + after.partition(", ")[0]).strip(" .")
 
 
 def _within(question: Question) -> str:
@@ -284,11 +297,11 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
     name = views.said(question.run, question.column)["name"]
     return {
         "times": bool(question.base),
+        "reverse": "its reverse" in question.headline.means,
         "note": question.headline.note,
         "about": _asked_about(question),
         "one": question.one,
         "within": _within(question),
-        "pooled": not question.headline.own_null,
         "because": question.headline.reason,
         "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
         "source": question.source,

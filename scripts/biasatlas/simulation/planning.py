@@ -36,7 +36,7 @@ COLUMNS = (
 )
 
 #: Of each claim over all categories: its analyses, round by round, and Student's degrees of freedom at each.
-_Rounds = Mapping[tuple[str, str, str], Sequence[tuple[Analysis, float]]]
+_Rounds = Mapping[tuple[str, str, str], Sequence[Analysis]]
 
 
 def bases(tasks: Sequence[str], studies: Mapping[str, Study], benchmark: str) -> dict[str, SimulatedEntry]:
@@ -87,9 +87,8 @@ def plan(
         numbers = (len(first.items), first.inference().n_clusters, verdicts[0].smallest)
         taken = [np.nan] * len(IN_ROUNDS)
         if not why and rounds.get(key):
-            analyses, dfs = zip(*rounds[key], strict=True)
             smallest = verdicts[0].smallest
-            pairs = [expected(analyses, dfs, times * smallest, smallest, ALPHA / families) for times in BIASES]
+            pairs = [expected(rounds[key], times * smallest, smallest, ALPHA / families) for times in BIASES]
             taken = [number for pair in pairs for number in pair]
         rows.append((name, protocol, *key, first.unit, *numbers, np.nan if why else findable, *taken, why))
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -97,13 +96,13 @@ def plan(
 
 def _rounds(bench: Harness, entries: Mapping[str, SimulatedEntry]) -> _Rounds:
     """What each round of one such model would tell."""
-    found: dict[tuple[str, str, str], list[tuple[Analysis, float]]] = {}
+    found: dict[tuple[str, str, str], list[Analysis]] = {}
     for share, part in _parts(bench):
         parts = [part.only(task).scores(entry, "m") for task, entry in entries.items()]
         for answers in Answers.by_model(pd.concat(parts, ignore_index=True), bench.benchmark, bench.options).values():
             for key, evidence in answers.evidence().items():
                 if evidence.declared and evidence.category == OVERALL and not evidence.squared and is_ripe(evidence):
-                    found.setdefault(key, []).append((analysis(evidence, share), evidence.inference().df))
+                    found.setdefault(key, []).append(analysis(evidence, share))
     return found
 
 

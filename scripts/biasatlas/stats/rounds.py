@@ -19,38 +19,47 @@ from scipy.special import ndtr
 
 from biasatlas.stats import Array
 
-#: Nodes of the quadrature; with 96 boundaries are exact to four digits.
-_NODES = 96
+#: Nodes of the quadrature, and how many standard errors it reaches: where information hardly grows, so wide a density
+#: needs as many for three digits of a level.
+_NODES, _REACH = 128, 6.5
 #: Measured information falls where an error was estimated too small before; an analysis counts as at least so many
 #: times the last.
 _GAIN = 1.02
+#: With fewer degrees of freedom, less of the error is spent early.
+_DF = 20
+#: No estimate lies so many standard errors from 0: the bound where nothing may be spent.
+_FAR = 40.0
 #: P-values below this are of no use to anybody, and cannot be told apart.
 _LEAST = 1e-14
 
 
 class Analysis(NamedTuple):
     """One interim analysis of an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with
-    ``information`` 1 / SE^2."""
+    ``information`` 1 / SE^2 and Student's degrees of freedom."""
 
     share: float
     information: float
+    df: float = math.inf
 
 
-def spending(share: float) -> float:
-    """How much of the error is spent by a share of the items.
+def spending(analysis: Analysis) -> float:
+    """How much of the error is spent by an analysis.
 
-    A fifth, most of it between a tenth and a half, so that a plain bias takes few items; the rest by its eighth power,
-    for the end. Where half of the items tell half, asking once finds at most 4% more weak biases; spending that finds
-    more takes more items of a plain bias.
+    A fifth, most of it between a tenth and a half, so that a plain bias takes few items; the rest by the eighth
+    power of the share, for the end. Where half of the items tell half, asking once finds at most 4% more weak
+    biases. Spending that finds more takes more items of a plain bias. With few degrees of freedom a small part of
+    the error finds next to nothing, so less is spent before the end.
     """
-    return 0.2 * (1 - (1 - share) ** 4) ** 1.5 + 0.8 * share**8
+    early = 0.2 * min(1.0, analysis.df / _DF)
+    return early * (1 - (1 - analysis.share) ** 4) ** 1.5 + (1 - early) * analysis.share**8
 
 
-def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[float], float] = spending) -> list[float]:
+def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[Analysis], float] = spending) -> list[float]:
     """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null
     cases.
 
-    ``spent`` maps a share of the items to the share of the error that is spent by then, 0 to 1 and rising.
+    ``spent`` maps an analysis to the share of the error that is spent by then, 0 to 1 and 1 at the end; where it falls,
+    nothing is spent.
     """
     parts = (tuple(analyses[:count]) for count in range(1, len(analyses) + 1))
     return [2 * float(ndtr(-_looked(part, total, spent).bound)) for part in parts]
@@ -68,26 +77,29 @@ class _Looked(NamedTuple):
 
 
 @lru_cache(4096)
-def _looked(analyses: tuple[Analysis, ...], total: float, spent: Callable[[float], float]) -> _Looked:
+def _looked(analyses: tuple[Analysis, ...], total: float, spent: Callable[[Analysis], float]) -> _Looked:
     """The last of ``analyses``."""
     if not analyses:
         return _Looked(0.0, 0.0, 0.0, np.zeros(1), np.ones(1))
     before = _looked(analyses[:-1], total, spent)
     information = max(analyses[-1].information, _GAIN * before.information)
     scale, step = math.sqrt(information), math.sqrt(information - before.information)
-    new = total * spent(analyses[-1].share) - before.used
+    new = max(total * spent(analyses[-1]) - before.used, 0.0)
 
     def crossing(bound: float) -> float:
         beyond = (-bound * scale - before.nodes) / step, (before.nodes - bound * scale) / step
         return float(before.mass @ (ndtr(beyond[0]) + ndtr(beyond[1])))
 
-    # Beyond 40 standard errors nothing is left; where all is to be spent the bound is 0.
-    open_ = crossing(0.0) > new > 0
-    bound = scipy.optimize.brentq(lambda b: crossing(b) - new, 0.0, 40.0, xtol=1e-10) if open_ else 0.0
+    bound = _FAR
+    if new > crossing(_FAR):  # where all is to be spent, the bound is 0
+        bound = (
+            scipy.optimize.brentq(lambda b: crossing(b) - new, 0.0, _FAR, xtol=1e-10) if crossing(0.0) > new else 0.0
+        )
     x, weights = _quadrature()
-    at = bound * scale * x
+    reach = min(bound, _REACH) * scale
+    at = reach * x
     density = np.exp(-(((at[:, None] - before.nodes) / step) ** 2) / 2) @ before.mass / (step * math.sqrt(2 * math.pi))
-    return _Looked(bound, information, before.used + new, at, density * weights * bound * scale)
+    return _Looked(bound, information, before.used + new, at, density * weights * reach)
 
 
 @cache
@@ -106,9 +118,9 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
     stays so."""
     if not analyses or math.isnan(p):
         return p
-    now, before = (spending(each.share) for each in (analyses[-1], (Analysis(0.0, 0.0), *analyses)[-2]))
+    before, now = (max(map(spending, part), default=0.0) for part in (analyses[:-1], analyses))
     # The level of an analysis is at least what it adds to the error spent, and at most all that is.
-    low, high = (min(max(p, _LEAST) / share, 1.0) for share in (now, now - before))
+    low, high = (min(max(p, _LEAST) / share, 1.0) if share else 1.0 for share in (now, now - before))
     if len(analyses) == 1 or low >= 1 or level(analyses, high) <= p:
         return high
 
@@ -121,19 +133,20 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
 
 
 def expected(
-    analyses: Sequence[Analysis], dfs: Sequence[float], bias: float, smallest: float, total: float, draws: int = 4000
+    analyses: Sequence[Analysis], bias: float, smallest: float, total: float, draws: int = 4000
 ) -> tuple[float, float]:
     """The share of the items that a verdict takes on average at a true ``bias``, and the chance (0 to 1) that there is
     one.
 
-    ``dfs`` are Student's degrees of freedom at each of ``analyses``; ``total`` is the error that may be spent. Values
-    of nested rounds are simulated: their sum of scores grows by independent normal steps.
+    ``total`` is the error that may be spent. Values of nested rounds are simulated: their sum of scores grows by
+    independent normal steps.
     """
     information = np.maximum.accumulate([each.information for each in analyses])
     steps = np.random.default_rng(1).normal(size=(draws, len(analyses)))
     sums = (steps * np.sqrt(np.diff(information, prepend=0.0))).cumsum(axis=1)
     away = np.abs(bias + sums / information)
-    half = scipy.special.stdtrit(np.maximum(dfs, 1.0), 1 - np.array(levels(analyses, total)) / 2) / np.sqrt(information)
+    dfs = np.maximum([each.df for each in analyses], 1.0)
+    half = scipy.special.stdtrit(dfs, 1 - np.array(levels(analyses, total)) / 2) / np.sqrt(information)
     decided = (away - half > smallest) | (away + half < smallest)
     first = np.where(decided.any(axis=1), decided.argmax(axis=1), len(analyses) - 1)
     return float(np.array([each.share for each in analyses])[first].mean()), float(decided.any(axis=1).mean())

@@ -103,8 +103,9 @@ def is_ripe(evidence: Evidence) -> bool:
 
 def analysis(evidence: Evidence, share: float, before: Sequence[Analysis] = ()) -> Analysis:
     """What is known at this share; where it has no error of its own, no more than before."""
-    error = evidence.inference().se
-    return Analysis(share, 1 / error**2 if error > 0 else before[-1].information if before else 1.0)
+    found = evidence.inference()
+    information = 1 / found.se**2 if found.se > 0 else before[-1].information if before else 1.0
+    return Analysis(share, information, found.df)
 
 
 def family_claims(

@@ -248,14 +248,9 @@ def _instances(questions: pd.DataFrame, category: str) -> pd.DataFrame:
 
 
 def _pairs(questions: pd.DataFrame, identity_1: str, identity_2: str) -> pd.DataFrame:
-    """The questions of two identities side by side, by template; ``questions`` are of one type.
-
-    Only templates with both: where it is asked in rounds, the last template may be asked in part.
-    """
+    """The questions of two identities side by side, by template; ``questions`` are of one type."""
     first = questions[questions["identity"] == identity_1]
-    second = questions.loc[questions["identity"] == identity_2, _QUESTION_COLUMNS]
-    both = first.index.intersection(second.index)
-    first, second = first.loc[both], second.loc[both]
+    second = questions.loc[questions["identity"] == identity_2, _QUESTION_COLUMNS].loc[first.index]
     usable = first["status"] == "ok"
     pairs = first[["type", "concept_1", "concept_2", "source_id", "pronouns"]].assign(
         identity_1=identity_1,

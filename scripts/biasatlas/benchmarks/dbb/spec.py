@@ -304,8 +304,7 @@ SPEC = Spec(
             confounders=(_CONFIDENCE,),
             topic="choices that depend on a person's group",
             times="percentage points",
-            means="where only the group changes, as from a man to a woman, the chance of an answer shifts by {} up "
-            "or down in a typical question.",
+            means="from one group to another the chance of an answer shifts by {} up or down, in a typical question.",
             ends=_WAYS,
         ),
         Headline(

@@ -84,17 +84,25 @@ def rounds_of(
 ) -> list[tuple[float, list[str]]]:
     """The share of ``order`` that each round ends with, and the items of all rounds so far.
 
-    There is no round of fewer items than the clusters that they are of, unless it has many, and none without an item of
-    each of ``tasks``.
+    A round has each level of a factor that is asked whole with all its items or with none. There is no round of fewer
+    items than the clusters that they are of, unless it has many, and none without an item of each of ``tasks``.
     """
     sampled = clusters(items, design)
     asked = items if len(order) == len(items) else items[items["item_id"].isin(order)]
     least = len(asked[sampled].drop_duplicates()) if sampled else 1
     least = min(least, MANY)
-    rounds = [(share, list(order[: math.ceil(share * len(order))])) for share in SHARES]
     place = {item: number for number, item in enumerate(order, 1)}
     least = max([least, *(min(place[item] for item in of_task) for of_task in tasks)])
-    return [(share, asked) for share, asked in rounds if share == 1 or len(asked) >= least]
+    ends = _ends(asked, design, place)
+    shares = {int(ends[np.searchsorted(ends, share * len(order))]): share for share in SHARES}
+    return [(share, list(order[:size])) for size, share in shares.items() if share == 1 or size >= least]
+
+
+def _ends(asked: pd.DataFrame, design: Mapping[str, Factor], place: Mapping[str, int]) -> NDArray[np.int_]:
+    """The numbers of items, rising, that a round may have."""
+    if whole := _whole(design):
+        return np.sort(asked["item_id"].map(place).groupby(_cells(asked, whole)).max().to_numpy(int))
+    return np.arange(1, len(place) + 1)
 
 
 def _cells(items: pd.DataFrame, columns: Sequence[str]) -> pd.Series:

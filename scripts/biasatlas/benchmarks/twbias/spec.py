@@ -321,9 +321,9 @@ SPEC = Spec(
             null=0.0,
             smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own group",
-            topic="stereotypes of Taiwan's Indigenous people and Waishengren (from China, around 1949)",
-            means="a stereotype of Indigenous people or Waishengren is {} about the group it targets as about the "
-            "other.",
+            topic="stereotypes of Taiwan's Indigenous people and Waishengren (from China around 1949)",
+            means="a stereotype of Indigenous people or Waishengren is {} as its reverse, the same sentence about the "
+            "other group.",
             counted="sentences",
             note="Hoklo and Hakka came from China centuries before Waishengren; Indigenous people were there before.",
             by=("group", "other_group"),
@@ -339,7 +339,7 @@ SPEC = Spec(
             smallest=SMALLEST,
             reason="makes a sentence a tenth likelier about its own gender",
             topic="stereotypes of women and men",
-            means="a stereotype of women or men is {} about the group it targets as about the other.",
+            means="a stereotype of women or men is {} as its reverse, the same sentence about the other group.",
             counted="sentences",
             columns={"group": "target_group", "other_group": "reference_group"},
         ),

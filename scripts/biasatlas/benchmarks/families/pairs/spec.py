@@ -83,7 +83,7 @@ _SHIFT_HEADLINES: dict[str, dict[str, Any]] = {
         "smallest": 0.25,
         "reason": "makes a stereotype 1.28 times as likely about its group as about another",
         "topic": "stereotyped sentences (race, age, gender and others)",
-        "means": "a stereotype is {} about the group it targets as about another.",
+        "means": "a stereotype is {} as its reverse, the same sentence about another group.",
     },
     "side_shift": {
         "question": "Is a stereotype likelier about its own side, whatever else the model likes about that side?",
