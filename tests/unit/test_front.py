@@ -79,7 +79,13 @@ def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
     ("metric", "unit", "away", "before", "after"),
     [
         ("balanced_shift", "nats", -1.1, "A stereotype is", "as likely as its reverse"),
-        ("consistent_shift", "points", 66.6, "From one group to another the chance of an answer shifts by", "up or down"),
+        (
+            "consistent_shift",
+            "points",
+            66.6,
+            "From one group to another the chance of an answer shifts by",
+            "up or down",
+        ),
         ("consistent_shift", "points", -6.6, "", "reversed when reworded"),
         ("stereotype_score", "%", 12.0, "It chooses the stereotype", "more often than half of the time"),
         ("stereotype_score", "%", -12.0, "", "against the stereotype"),

@@ -27,8 +27,8 @@ _NODES, _REACH = 128, 6.5
 _GAIN = 1.02
 #: With fewer degrees of freedom, less of the error is spent early.
 _DF = 20
-#: No estimate lies so many standard errors from 0: the bound where nothing may be spent.
-_FAR = 40.0
+#: Hardly an estimate lies so many standard errors from 0 by chance (1e-15): the bound where nothing may be spent.
+_FAR = 8.0
 #: P-values below this are of no use to anybody, and cannot be told apart.
 _LEAST = 1e-14
 
