@@ -160,7 +160,7 @@ def _data(described: Rows) -> list[str]:
             f"[{pins}](../resources/sources).{'' if alike else f' {own}'}"
         )
     else:
-        lines.append(f"Nothing is downloaded. {own}")
+        lines.append(f"No items are downloaded. {own}")
     if len(names := described.category_names.values()) > 1:
         lines.append(f"{len(names)} categories: {', '.join(names)}.")
     if isinstance(described, DecisionsDescription):

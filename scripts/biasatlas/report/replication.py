@@ -230,7 +230,7 @@ def _reproduced(report: pd.DataFrame) -> str:
     before."""
     came_out = report[report["status"] == REPRODUCED]["basis"].value_counts().reindex(BASES, fill_value=0)
     printed = report["printed"].notna() & (report["basis"] != OURS)
-    beside = f" {came_out[OURS]} more, of figures without numbers, agree with an independent computation." * bool(
+    beside = f" {came_out[OURS]} more, of figures without numbers, match a second computation of ours." * bool(
         came_out[OURS]
     )
     return (

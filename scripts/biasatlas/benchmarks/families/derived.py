@@ -161,7 +161,7 @@ class Drop(StagedModel):
 
 
 class Agree(StagedModel):
-    """A check that two columns, which state the same fact, agree."""
+    """A check that a column equals a text or another column."""
 
     column: str = field("nothing", description="Column to check.")
     equals: Filled = field("nothing", description="What it must be: a text, or another column, as in `{type}`.")

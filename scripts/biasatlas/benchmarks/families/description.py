@@ -175,7 +175,7 @@ class Rows(Description):
     )
     drop: list[Drop] = field("answers", [], description="Rows to leave out.")
     agree: list[Agree] = field(
-        "answers", [], description="Pairs of columns that state the same fact; checked before errata are applied."
+        "answers", [], description="Columns that must equal a text or another column, before errata are applied."
     )
     item: Text = field("answers", min_length=1, description="The id of an item, such as `{category}/{id}`.")
     category: str = field("answers", description="Column with an item's category.")

@@ -114,8 +114,7 @@ class PairsOptions(PromptOptions):
     )
     ties: Literal["half", "released"] = field(
         "scores",
-        description="A tie counts half, or as in CrowS-Pairs' code: in the number of all pairs, not in that of one "
-        "direction",
+        description="A tie counts half; or as in CrowS-Pairs' code: 0 over all pairs, and nothing in a direction",
     )
     orders: Literal["swapped", "single"] = field(
         "answers", description="Each pair asked in both orders, or once in an order drawn from its id"

@@ -91,7 +91,7 @@ class QuestionsOptions(PromptOptions):
 
     text: Literal["cleaned", "published"] = field(
         "answers",
-        description="Stray braces and spaces removed from context and options, or every string as published",
+        description="Stray braces, spaces and known errors corrected, or every string as published",
     )
     answer: Literal["argmax", "expected"] = field(
         "scores", description="An item counts with its most probable option, or with each option's probability"
