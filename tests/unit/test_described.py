@@ -157,6 +157,23 @@ FAULTS = [
     ("contexts", {"protocols": {"..": {}}}, "protocols: '..' is no name; use letters, digits"),
     ("contexts", {"protocols": {"a/b": {}}}, "protocols: 'a/b' is no name; use letters, digits"),
     ("contexts", {"protocols": {"x+framings": {}}}, "protocols: 'x+framings' is no name; use letters, digits"),
+    (
+        "pairs",
+        {"texts": {"all": {"women": "{she}", "men": "{he}"}}},
+        "texts: call 'all' otherwise; a row of the tables",
+    ),
+    (
+        "pairs",
+        {"directions": {"city": ["all"]}, "stereotype": "men"},
+        "directions: call 'all' otherwise; a row of the tables has that name",
+    ),
+    ("pairs", {"cluster": {"shift": "{city}"}}, "cluster: 'shift' is the name of another column; call it otherwise"),
+    ("pairs", {"cluster": {"category": "{city}"}}, "cluster: 'category' is the name of another column"),
+    (
+        "pairs",
+        {"join": {"file": "x.csv", "by": {"city": "city"}, "columns": ["city", "size"]}},
+        "join: columns: the data have 'city' already; leave it out",
+    ),
 ]
 
 
@@ -229,6 +246,7 @@ DATA_FAULTS = [
         "line 2: size: {city} is 'Graz'. Expected a number.",
     ),
     ("pairs", {"derive": {"x": "{ctiy}"}, "item": "{x}"}, "no column 'ctiy' (did you mean 'city'?)"),
+    ("pairs", {"derive": {"x": "{ctiy}"}}, "no column 'ctiy' (did you mean 'city'?)"),
     ("pairs", {"item": "{city.0}"}, "line 2: no city.0: city is 'Graz'. Correct the description, or the row."),
     (
         "pairs",
@@ -251,6 +269,22 @@ DATA_FAULTS = [
         "line 2: who is ''. Expected one of old, young, neither, its number from 0, or its text.",
     ),
 ]
+
+
+def test_a_column_may_be_called_as_our_places_are(tmp_path):
+    path = described(tmp_path, "pairs", item="{where}")
+    data = tmp_path / "data/data.csv"
+    data.write_text(data.read_text().replace("id,", "where,", 1))
+    assert read(path, tmp_path / "data")["item_id"].is_unique
+
+
+@pytest.mark.parametrize(("family", "form"), [("contexts", "answers"), ("decisions", "decisions")])
+def test_answers_to_other_items_are_an_error(tmp_path, family, form):
+    path = described(tmp_path, family)
+    items, own = read(path, tmp_path / "data"), tmp_path / "mine.csv"
+    own.write_text("item,answer\n" + "".join(f"z{item},A\n" for item in items["item_id"]))
+    with pytest.raises(UserError, match="are no item's, first z"):
+        registry.formats(path)[form]({"mine.csv": own}, items, items, "", column=None)
 
 
 @pytest.mark.parametrize(("family", "changes", "sentence"), DATA_FAULTS)

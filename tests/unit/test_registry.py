@@ -96,6 +96,11 @@ BAD = [
         "and '-'; in a description, `categories: {race/color: name}`.",
     ),
     (
+        "a category that is called like all",
+        {"tasks": {"pair": replace(TASK, categories=("Overall",))}},
+        "tasks.pair.categories: call 'Overall' otherwise; a row of the tables has that name.",
+    ),
+    (
         "type of a column",
         {"items": {"item_id": "strng"}},
         "items.item_id: 'strng' is unknown; did you mean 'string'?",

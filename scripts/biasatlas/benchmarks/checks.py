@@ -16,6 +16,8 @@ from biasatlas.validation import nearest
 
 #: Names of tasks, tables, figures and categories are parts of paths.
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+#: What rows of tables that are over all categories are called.
+_OF_ALL = ("all", "overall")
 
 
 def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
@@ -27,13 +29,7 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     for key, value in _several(spec):
         if isinstance(value, str):  # it would be taken for its letters
             raise UserError(f"benchmark {name}: {key}: {value!r} is one text; expected a tuple, as ({value!r},).")
-    for key, value in _parts_of_paths(spec):
-        if not re.fullmatch(_NAME, value):
-            named = f"; in a description, `categories: {{{value}: name}}`" if key.endswith("categories") else ""
-            raise UserError(
-                f"benchmark {name}: {key}: {value!r} is part of the names of files: give it one of letters (a to z), "
-                f"digits, '.', '_' and '-'{named}."
-            )
+    _check_parts_of_paths(name, spec)
     for key, value, known in (*_named(spec, sources), *_needed(spec, sources), *_shown(spec)):
         if value not in known:
             raise UserError(f"benchmark {name}: {key}: {value!r} is unknown{nearest(value, known)}")
@@ -79,6 +75,19 @@ def _several(spec: Spec) -> Iterator[tuple[str, object]]:
     )
     yield from ((f"tables.{name}.tasks", table.tasks) for name, table in spec.tables.items())
     yield from ((f"figures.{name}.tables", figure.tables) for name, figure in spec.figures.items())
+
+
+def _check_parts_of_paths(name: str, spec: Spec) -> None:
+    """Raise UserError for the first name that can be no part of a path, or no category."""
+    for key, value in _parts_of_paths(spec):
+        if not re.fullmatch(_NAME, value):
+            named = f"; in a description, `categories: {{{value}: name}}`" if key.endswith("categories") else ""
+            raise UserError(
+                f"benchmark {name}: {key}: {value!r} is part of the names of files: give it one of letters (a to z), "
+                f"digits, '.', '_' and '-'{named}."
+            )
+        if key.endswith("categories") and value.lower() in _OF_ALL:
+            raise UserError(f"benchmark {name}: {key}: call {value!r} otherwise; a row of the tables has that name.")
 
 
 def _parts_of_paths(spec: Spec) -> Iterator[tuple[str, str]]:

@@ -150,6 +150,13 @@ class Join(StagedModel):
     by: dict[str, str] = field("answers", min_length=1, description="Column of the data -> its match in the file.")
     columns: list[str] = field("answers", min_length=1, description="Columns of the file to add.")
 
+    @model_validator(mode="after")
+    def _new(self) -> "Join":
+        for column in self.columns:
+            if column in self.by:
+                raise ValueError(f"columns: the data have {column!r} already; leave it out")
+        return self
+
 
 class Drop(StagedModel):
     """Rows to leave out."""

@@ -192,9 +192,8 @@ class Rows(Description):
         wanted = dict.fromkeys((*used, *(rule.column for rule in rules)))
         wanted |= dict.fromkeys(name for rule in rules for name in template_fields(rule.equals))
         for name, rule in reversed(self.derive.items()):
-            if name in wanted:
-                del wanted[name]
-                wanted |= dict.fromkeys(rule.columns)
+            wanted.pop(name, None)
+            wanted |= dict.fromkeys(rule.columns)
         return [name for name in wanted if name != ROW]
 
     @property

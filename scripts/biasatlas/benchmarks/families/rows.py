@@ -193,8 +193,8 @@ def check_ids(raw: pd.DataFrame, items: pd.DataFrame) -> None:
         raise UserError(f"{where}: item {item!r} is there already. Add a column to `item` that tells them apart.")
 
 
-#: Where a row of the data stands, for messages: a column beside those of the data.
-WHERE = "where"
+#: Where a row of the data stands, for messages: a column with a name that no column of the data has.
+WHERE = "\0where"
 _OPTIONS = ("0", "1", "2")
 
 

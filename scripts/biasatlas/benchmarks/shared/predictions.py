@@ -136,13 +136,13 @@ def normal(text: str) -> str:
 def read_replies(step: Step, parsers: Mapping[str, Parser]) -> pd.DataFrame:
     """A response for each request, from one CSV with ``item`` and ``answer``: a reply in the model's words, a row each.
 
-    Rows of unknown items are logged by id; see :func:`responses`.
+    Raises UserError where too many items are unknown (:func:`log_unknown`); see :func:`responses`.
     """
     path = one_file(step.files, ".csv", f"{step.description.title}, a file of replies")
     replies: defaultdict[str, list[str]] = defaultdict(list)
     for _, cells in read_csv_rows(path, ("item", "answer")):
         replies[cells["item"]].append(cells["answer"].strip())
-    log_unknown(path, "items", sorted(replies.keys() - set(step.requests["item_id"])))
+    log_unknown(path, "items", sorted(replies.keys() - set(step.items["item_id"])), len(replies))
     return responses(step.requests, replies, parsers)
 
 

@@ -31,6 +31,12 @@ _SCORED = (
 #: What else is there of pairs of both ways.
 _SHIFTED = ("shift", "shift_status", "words", "term", "other_term")
 
+#: Columns of items, requests, responses and tables beside those that a description names.
+_TAKEN = {
+    *("model", "task", "category", "item_id", "direction", "template", "metric", "value", "n"),
+    *("request_id", "repeat", "kind", "prefix", "text", *_PAIR_KEYS, *_CHOICE_KEYS, *_SCORED, *_SHIFTED),
+}
+
 #: What a benchmark of pairs can measure; the formulas are in ``tables``.
 METRICS = {
     "stereotype_score": STEREOTYPE_SCORE,
@@ -250,8 +256,14 @@ class PairsDescription(Rows):
             raise ValueError(
                 f"directions: one side must be the stereotype of all pairs; `stereotype` is one of {self.sides}"
             )
+        directions = [value for values in self.directions.values() for value in values]
+        for key, names in (("sides", self.sides), ("texts", self.texts), ("directions", directions)):
+            if "all" in names:
+                raise ValueError(f"{key}: call 'all' otherwise; a row of the tables has that name")
         if isinstance(self.cluster, dict) and len(self.cluster) != 1:
             raise ValueError(f"cluster: must have one name, got {len(self.cluster)}")
+        if self.cluster_name in _TAKEN:
+            raise ValueError(f"cluster: {self.cluster_name!r} is the name of another column; call it otherwise")
         for template in self.differences.files if self.differences else ():
             one_of("differences.files", template, self.texts)
         for metric in self.metrics:
