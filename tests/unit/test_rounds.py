@@ -23,12 +23,12 @@ from biasatlas.stats.rounds import Analysis, expected, level, levels, repeated_p
 from biasatlas.stats.verdict import judge
 
 
-def _pocock(analysis):
-    return math.log(1 + (math.e - 1) * analysis.share)
+def _pocock(analyses):
+    return math.log(1 + (math.e - 1) * analyses[-1].share)
 
 
-def _obrien_fleming(analysis):
-    return 4 * ndtr(-ndtri(1 - 0.0125) / math.sqrt(analysis.share)) / 0.05
+def _obrien_fleming(analyses):
+    return 4 * ndtr(-ndtri(1 - 0.0125) / math.sqrt(analyses[-1].share)) / 0.05
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_rounds_find_a_weak_bias_nearly_as_often_as_asking_once():
     sums = (rng.normal(size=(200_000, len(shares))) * np.sqrt(np.diff(shares, prepend=0))).cumsum(axis=1)
     found = {}
     for name, drift in product(("spent", "in proportion"), (0.0, 1.44)):
-        spent = spending if name == "spent" else lambda analysis: analysis.share
+        spent = spending if name == "spent" else lambda analyses: analyses[-1].share
         bounds = -ndtri(np.array(levels([Analysis(share, 20 * share) for share in shares], 0.05, spent)) / 2)
         found[name, drift] = (abs(sums + drift * shares) > bounds * np.sqrt(shares)).any(axis=1).mean()
     once = ndtr(1.44 - 1.96)  # .30

@@ -134,13 +134,14 @@ def crossed_replicates(make: Callable[[Array], Replicates], factors: Mapping[str
 def cluster_sets(factors: Mapping[str, ArrayLike]) -> Iterator[tuple[tuple[str, ...], Array]]:
     """Every set of ``factors`` that is not empty, as their names, with the cluster of each row: alike in all of
     them."""
-    codes = {name: pd.factorize(np.asarray(values), use_na_sentinel=False)[0] for name, values in factors.items()}
+    texts = {name: pd.Series(np.asarray(values)).astype(str).fillna("") for name, values in factors.items()}
     for size in range(1, len(factors) + 1):
         for names in itertools.combinations(factors, size):
             if size == 1:
                 yield names, np.asarray(factors[names[0]])
             else:
-                yield names, pd.MultiIndex.from_arrays([codes[name] for name in names]).factorize()[0]
+                first, *others = (texts[name] for name in names)
+                yield names, first.str.cat(others, sep="\0").to_numpy(object)
 
 
 def ratio_replicates(numerator: ArrayLike, denominator: ArrayLike, clusters: ArrayLike) -> Replicates:

@@ -27,8 +27,6 @@ _NODES, _REACH = 128, 6.5
 _GAIN = 1.02
 #: With fewer degrees of freedom, less of the error is spent early.
 _DF = 20
-#: Hardly an estimate lies so many standard errors from 0 by chance (1e-15): the bound where nothing may be spent.
-_FAR = 8.0
 #: P-values below this are of no use to anybody, and cannot be told apart.
 _LEAST = 1e-14
 
@@ -42,24 +40,31 @@ class Analysis(NamedTuple):
     df: float = math.inf
 
 
-def spending(analysis: Analysis) -> float:
-    """How much of the error is spent by an analysis.
+def spending(analyses: Sequence[Analysis]) -> float:
+    """How much of the error is spent by the last of ``analyses``, 0 to 1: rising, and 1 when everything was asked.
 
-    A fifth, most of it between a tenth and a half, so that a plain bias takes few items; the rest by the eighth
-    power of the share, for the end. Where half of the items tell half, asking once finds at most 4% more weak
-    biases. Spending that finds more takes more items of a plain bias. With few degrees of freedom a small part of
-    the error finds next to nothing, so less is spent before the end.
+    A fifth, most of it between a tenth and a half, so that a plain bias takes few items; the rest by the eighth power
+    of the share, for the end. Where half of the items tell half, asking once finds at most 4% more weak biases.
+    Spending that finds more takes more items of a plain bias. With few degrees of freedom a small part of the error
+    finds next to nothing, so less is spent before the end.
     """
-    early = 0.2 * min(1.0, analysis.df / _DF)
-    return early * (1 - (1 - analysis.share) ** 4) ** 1.5 + (1 - early) * analysis.share**8
+    if not analyses or analyses[-1].share >= 1:
+        return float(len(analyses) > 0)
+    by_then = [0.0, *((1 - (1 - each.share) ** 4) ** 1.5 for each in analyses)]
+    early = sum(
+        min(1.0, each.df / _DF) * (now - before)
+        for each, before, now in zip(analyses, by_then, by_then[1:], strict=False)
+    )
+    return 0.2 * early + 0.8 * analyses[-1].share ** 8
 
 
-def levels(analyses: Sequence[Analysis], total: float, spent: Callable[[Analysis], float] = spending) -> list[float]:
+def levels(
+    analyses: Sequence[Analysis], total: float, spent: Callable[[Sequence[Analysis]], float] = spending
+) -> list[float]:
     """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null
     cases.
 
-    ``spent`` maps an analysis to the share of the error that is spent by then, 0 to 1 and 1 at the end; where it falls,
-    nothing is spent.
+    ``spent`` maps the analyses so far to the share of the error that is spent by then, 0 to 1 and rising.
     """
     parts = (tuple(analyses[:count]) for count in range(1, len(analyses) + 1))
     return [2 * float(ndtr(-_looked(part, total, spent).bound)) for part in parts]
@@ -77,24 +82,22 @@ class _Looked(NamedTuple):
 
 
 @lru_cache(4096)
-def _looked(analyses: tuple[Analysis, ...], total: float, spent: Callable[[Analysis], float]) -> _Looked:
+def _looked(analyses: tuple[Analysis, ...], total: float, spent: Callable[[Sequence[Analysis]], float]) -> _Looked:
     """The last of ``analyses``."""
     if not analyses:
         return _Looked(0.0, 0.0, 0.0, np.zeros(1), np.ones(1))
     before = _looked(analyses[:-1], total, spent)
     information = max(analyses[-1].information, _GAIN * before.information)
     scale, step = math.sqrt(information), math.sqrt(information - before.information)
-    new = max(total * spent(analyses[-1]) - before.used, 0.0)
+    new = total * spent(analyses) - before.used
 
     def crossing(bound: float) -> float:
         beyond = (-bound * scale - before.nodes) / step, (before.nodes - bound * scale) / step
         return float(before.mass @ (ndtr(beyond[0]) + ndtr(beyond[1])))
 
-    bound = _FAR
-    if new > crossing(_FAR):  # where all is to be spent, the bound is 0
-        bound = (
-            scipy.optimize.brentq(lambda b: crossing(b) - new, 0.0, _FAR, xtol=1e-10) if crossing(0.0) > new else 0.0
-        )
+    # Beyond 40 standard errors nothing is left; where all is to be spent the bound is 0.
+    open_ = crossing(0.0) > new > 0
+    bound = scipy.optimize.brentq(lambda b: crossing(b) - new, 0.0, 40.0, xtol=1e-10) if open_ else 0.0
     x, weights = _quadrature()
     reach = min(bound, _REACH) * scale
     at = reach * x
@@ -118,9 +121,9 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
     stays so."""
     if not analyses or math.isnan(p):
         return p
-    before, now = (max(map(spending, part), default=0.0) for part in (analyses[:-1], analyses))
+    before, now = (spending(part) for part in (analyses[:-1], analyses))
     # The level of an analysis is at least what it adds to the error spent, and at most all that is.
-    low, high = (min(max(p, _LEAST) / share, 1.0) if share else 1.0 for share in (now, now - before))
+    low, high = (min(max(p, _LEAST) / share, 1.0) for share in (now, now - before))
     if len(analyses) == 1 or low >= 1 or level(analyses, high) <= p:
         return high
 

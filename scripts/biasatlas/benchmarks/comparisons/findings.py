@@ -60,7 +60,9 @@ def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: st
         and (not parts or not _names(card, "of", "tasks").isdisjoint(parts))
         and card["reason"] != "no interval"
     ]
-    groups = set(category.split("-"))  # TWBias's categories are two groups
+    groups = {category}
+    if not any(category in _names(card, "of") for card in mine):
+        groups = set(category.split("-"))  # TWBias's categories are two groups
     own = [
         card for card in mine if groups <= _names(card, "of") or (category == OVERALL and "All" in _names(card, "of"))
     ]

@@ -13,7 +13,7 @@ from biasatlas.benchmarks.shared.estimates import Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
 from biasatlas.stats import Array
 from biasatlas.stats.clusters import cluster_sums
-from biasatlas.stats.intervals import CONFIDENCE, MIN_CLUSTERS, rank_correlation, within
+from biasatlas.stats.intervals import CONFIDENCE, MIN_CLUSTERS, NO_DIFFERENCE, rank_correlation, within
 from biasatlas.stats.replicates import Crossed, Replicates, replicates
 
 #: ``model`` is empty for what is over models, ``category`` for what is over categories.
@@ -183,13 +183,16 @@ def _kappa(sums: Array) -> Array:
 
 
 def reliability(evidence: Sequence[Evidence]) -> Estimate:
-    """Of one metric, from several models' evidence on the same clusters; missing where two of them share none."""
+    """Of one metric, from several models' evidence on the same clusters; missing where two of them share none, or where
+    no error is known."""
     squares, errors = [], []
     for one, two in itertools.combinations(evidence, 2):
         try:
             paired = one.replicates.minus(two.replicates).inference()
         except ValueError:
             return Estimate(math.nan, n=len(evidence), no_interval_reason="the models answered different clusters")
+        if paired.reason not in ("", NO_DIFFERENCE):
+            return Estimate(math.nan, n=len(evidence), no_interval_reason=paired.reason)
         squares.append(paired.value**2)
         errors.append(np.nan_to_num(paired.se) ** 2)
     share = 1 - np.mean(errors) / np.mean(squares) if np.mean(squares) > 0 else math.nan

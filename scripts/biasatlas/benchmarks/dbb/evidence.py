@@ -286,8 +286,8 @@ def _centred(known: pd.DataFrame, shift: pd.Series) -> pd.DataFrame:
 
 
 def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
-    """The mean of :func:`products` had all answers that chose no option, and those that failed, brought each shift as
-    near 0 as they could, and as far from it as its template's other descriptions of the identities; None where none is
+    """The mean of :func:`products` had all answers that chose no option, and those that failed, moved each shift as far
+    as they could against its template's other descriptions of the identities, and as far with them; None where none is
     missing."""
     least, most = instances["score_lower_bound"], instances["score_upper_bound"]
     moved = (most - least).gt(_TOLERANCE)
@@ -298,7 +298,7 @@ def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
     )
     alike = own.groupby([instances[name] for name in ("category", TEMPLATE, *_IDENTITIES)]).transform("sum")
     cases = (
-        np.sign(own) * np.minimum(own.abs(), least),
+        np.where(least > _TOLERANCE, np.sign(own) * least, np.where(alike < 0, 1.0, -1.0) * most),
         np.where(alike < 0, -1.0, 1.0) * np.maximum(own.abs(), most),
     )
     there = moved | instances["log_odds_1"].notna() & instances["log_odds_2"].notna()

@@ -165,7 +165,8 @@ class Evidence:
         """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
 
         Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in
-        rounds it has the analyses of the one that was asked less, whose items it is of. Raises ValueError where the two
+        rounds it has the analyses of the one that was asked less, whose items it is of, or those with the stricter
+        level. Raises ValueError where the two
         are of different clusters.
         """
         needed = max(self.lower_from, self.upper_from)
@@ -190,7 +191,7 @@ class Evidence:
             missing=_apart(self, other),
             analyses=min(
                 (each for each in (self.analyses, other.analyses) if each),
-                key=lambda analyses: analyses[-1].share,
+                key=lambda analyses: (analyses[-1].share, level(analyses, ALPHA)),
                 default=(),
             ),
         )
