@@ -168,7 +168,8 @@ def findings_table(
     rows = []
     for (model, run, evidence), verdict in zip(about_them, judge(claims), strict=True):
         name, answers = run.name, run.answers[model]
-        stop, counts = answers.stop, Counts.of(_units(answers, evidence.part, evidence.category))
+        units = by_status(_units(answers, evidence.part, evidence.category), evidence.status)
+        stop, counts = answers.stop, Counts.of(units)
         keys = dict(zip(KEYS, (model, name, *evidence.key), strict=False)) | verdict_keys(verdict, evidence)
         framed = (robustness or {}).get((model, name, evidence.key))
         if framed and (words := framed.words(verdict)):
@@ -195,6 +196,11 @@ def _units(answers: "Answers", part: str, category: str) -> pd.DataFrame:
         units = units[units[column] == part]
     mine = units["category"].isin([category, "-".join(reversed(category.split("-")))])
     return units[mine] if mine.any() else units
+
+
+def by_status(units: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Scores with the status that stands in a ``column`` of their own."""
+    return units if column == "status" else units.assign(status=units[column], detail="")
 
 
 def _without_value(run: "BenchmarkEvidence") -> Iterator[dict[str, object]]:

@@ -12,7 +12,7 @@ import pandas as pd
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.cards import Card
 from biasatlas.benchmarks.comparisons.findings import KEYS as FINDINGS
-from biasatlas.benchmarks.comparisons.findings import claims_of, verdict_keys, verdict_rows
+from biasatlas.benchmarks.comparisons.findings import by_status, claims_of, verdict_keys, verdict_rows
 from biasatlas.benchmarks.contract import Options
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, row
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence
@@ -61,9 +61,9 @@ class Answers:
         found = given[1](self.scores.reset_index(drop=True), self.options)
         return {each.key: each for each in (self.stop.seen(found) if self.stop else found)}
 
-    def answered(self) -> pd.Index:
-        """Names of the items with a score."""
-        return self.scores.index[self.scores["status"] == "ok"]
+    def answered(self, status: str = "status") -> pd.Index:
+        """Names of the items with a score, by the column ``status``."""
+        return self.scores.index[self.scores[status] == "ok"]
 
     def of(self, names: pd.Index) -> "Answers":
         """Of some items."""
@@ -97,13 +97,14 @@ def are_asked_alike(run: BenchmarkEvidence) -> bool:
 class _Pair:
     """Two models on one benchmark: of each metric what either has, and ``apart``, the first less the second.
 
-    ``apart`` is None where the two answered different clusters. ``left_out`` counts items by category.
+    ``apart`` is None where the two answered different clusters. ``left_out`` counts items, by the column of
+    their status and by category.
     """
 
     models: tuple[str, str]
     run: BenchmarkEvidence
     found: Sequence[tuple[Evidence, Evidence, Evidence | None]]
-    left_out: Mapping[str, Counts]
+    left_out: Mapping[str, Mapping[str, Counts]]
 
     @property
     def family(self) -> str:
@@ -147,16 +148,38 @@ def _of_part(row: Mapping[str, object], category: str, model: str, stop: Stop) -
 
 
 def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:
-    models, whole = run.answers, run.found
-    answered = {model: answers.answered() for model, answers in models.items()}
-    for pair in itertools.combinations(models, 2):
-        both = answered[pair[0]].intersection(answered[pair[1]])
-        one, two = (
-            whole[model] if len(both) == len(answered[model]) else models[model].of(both).evidence() for model in pair
-        )
-        shared = [(one[key], two[key]) for key in one if key in two]
-        found = [(first, second, _apart(first, second)) for first, second in shared]
-        yield _Pair(pair, run, found, _left_out(*(models[model].scores for model in pair)))
+    for pair in itertools.combinations(run.answers, 2):
+        answers = [run.answers[model] for model in pair]
+        asked = answers[0].scores.index.intersection(answers[1].scores.index)
+        mine = [
+            found if each.scores.index.isin(asked).all() else each.of(asked).evidence()
+            for each, found in ((run.answers[model], run.found[model]) for model in pair)
+        ]
+        shared: dict[tuple[str, str, str], tuple[Evidence, Evidence]] = {}
+        for status in dict.fromkeys(evidence.status for found in mine for evidence in found.values()):
+            known = [each.answered(status).intersection(asked) for each in answers]
+            both = known[0].intersection(known[1])
+            one, two = (
+                found if len(both) == len(names) else each.of(both).evidence()
+                for each, found, names in zip(answers, mine, known, strict=True)
+            )
+            for key in one:
+                if key in two and one[key].status == status:
+                    shared[key] = _with_missing((one[key], two[key]), (mine[0][key], mine[1][key]))
+        found = [(*shared[key], _apart(*shared[key])) for key in mine[0] if key in shared]
+        one, two = (each.scores for each in answers)
+        left_out = {status: _left_out(one, two, status) for status in dict.fromkeys(each.status for each, *_ in found)}
+        yield _Pair(pair, run, found, left_out)
+
+
+def _with_missing(both: tuple[Evidence, Evidence], asked: tuple[Evidence, Evidence]) -> tuple[Evidence, Evidence]:
+    """What two models show on the items that ``both`` answered, with how far missing answers to those ``asked`` of them
+    could move either."""
+    if all(each.missing is None for each in asked):
+        return both
+    limits = (each.missing or (each.replicates.value, each.replicates.value) for each in asked)
+    one, two = (replace(each, missing=limit) for each, limit in zip(both, limits, strict=True))
+    return one, two
 
 
 def _apart(first: Evidence, second: Evidence) -> Evidence | None:
@@ -166,11 +189,11 @@ def _apart(first: Evidence, second: Evidence) -> Evidence | None:
         return None
 
 
-def _left_out(first: pd.DataFrame, second: pd.DataFrame) -> dict[str, Counts]:
+def _left_out(first: pd.DataFrame, second: pd.DataFrame, column: str) -> dict[str, Counts]:
     """Items that one of the two did not answer, by category and over all, by the status of the first that did not."""
-    units = first[["category", "status"]]
+    units = by_status(first, column)[["category", "status"]]
     if first.index.is_unique and second.index.is_unique:
-        other = second["status"].reindex(first.index).fillna("failed")
+        other = second[column].reindex(first.index).fillna("failed")
         units = units.assign(status=units["status"].where(units["status"] != "ok", other))
     by_category = {str(category): Counts.of(part) for category, part in units.groupby(units["category"].to_numpy())}
     return by_category | {OVERALL: Counts.of(units)}
@@ -180,7 +203,7 @@ def _rows(
     pair: _Pair, first: Evidence, second: Evidence, apart: Evidence | None, verdict: Verdict | None
 ) -> Iterator[dict[str, object]]:
     shared = first.items.index.intersection(second.items.index)
-    n, counts = len(shared), pair.left_out.get(first.category, Counts())
+    n, counts = len(shared), pair.left_out[first.status].get(first.category, Counts())
     keys: dict[str, object] = dict(zip(KEYS, (*pair.models, pair.run.name, *first.key), strict=False))
     if apart is None:
         value, reason = first.replicates.value - second.replicates.value, "the models answered different clusters"

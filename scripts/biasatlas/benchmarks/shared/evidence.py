@@ -19,6 +19,9 @@ from biasatlas.stats.verdict import Claim
 #: The category of evidence that is over all of them.
 OVERALL = "overall"
 
+#: The share of items that may have failed where nothing bounds what they would have shown.
+_MOST_LOST = 0.05
+
 #: Why nothing is claimed of clusters that do not differ: they have no sampling error, unless one's values are bounded.
 ALIKE = "all independent sets of questions give the same value: a scorer is broken, or there is nothing to tell apart"
 
@@ -59,7 +62,8 @@ class Evidence:
     ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
     ``margin`` is how far these answers say that something else than bias moves it, in its unit; the greater of it and
     what is declared counts.
-    ``missing`` are the least and the greatest value that answers which are none could have made of it.
+    ``missing`` are the least and the greatest value that answers which are none could have made of it; ``status`` is
+    the column of scores that says which items it rests on.
     ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
     ``items_needed`` of them on average before the first.
     """
@@ -81,6 +85,7 @@ class Evidence:
     declared: Declared | None = None
     margin: float = 0.0
     missing: tuple[float, float] | None = None
+    status: str = "status"
     items_needed: int = 1
     analyses: tuple[Analysis, ...] = ()
 
@@ -257,4 +262,18 @@ def complete(
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]
         moved = any(not math.isclose(value, values[0], rel_tol=1e-9, abs_tol=1e-12) for value in values)
         missing = (float(np.min(values)), float(np.max(values))) if moved else each.missing
-        yield replace(each, declared=declare(spec, each.metric, each.part), missing=missing)
+        found = replace(each, declared=declare(spec, each.metric, each.part), missing=missing)
+        yield replace(found, untestable=each.untestable or _lost(found, scores))
+
+
+def _lost(evidence: Evidence, scores: pd.DataFrame) -> str:
+    """Why nothing can be decided where many items failed and nothing bounds what they would have shown; else empty."""
+    if evidence.bounds is not None or evidence.missing is not None:
+        return ""
+    rows = scores[scores["task"] == evidence.part] if evidence.part in set(scores["task"]) else scores
+    status = rows.loc[rows["category"] == evidence.category, evidence.status]
+    status = (status if len(status) else rows[evidence.status]).value_counts()
+    failed, ok = int(status.get("failed", 0)), int(status.get("ok", 0))
+    if failed <= _MOST_LOST * (failed + ok):
+        return ""
+    return f"{failed:,} of {failed + ok:,} items failed, and what they would have shown has no bounds"

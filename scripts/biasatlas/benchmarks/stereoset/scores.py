@@ -218,7 +218,7 @@ def shift_evidence(scores: pd.DataFrame, category: str) -> Iterator[Evidence]:
     if len(known):
         value = ratio_replicates(known["shift"], np.ones(len(known)), known[_TERM])
         items = items_of(known["item_id"], known[_TERM], known["shift"])
-        yield Evidence("own_target_shift", "intrasentence", category, value, items)
+        yield Evidence("own_target_shift", "intrasentence", category, value, items, status="shift_status")
 
 
 def evidence(step: Step[StereoSetOptions]) -> Iterator[Evidence]:

@@ -139,7 +139,7 @@ def shift_evidence(metric: str, scores: pd.DataFrame, description: PairsDescript
     known = scores[scores["shift"].notna()]
     away = known["shift"].where(known["direction"] == description.ways[0], -known["shift"])
     items = items_of(known["item_id"], known[description.cluster_name], away)
-    yield Evidence(metric, "pair", OVERALL, replicates, items)
+    yield Evidence(metric, "pair", OVERALL, replicates, items, status="shift_status")
 
 
 @metric("balanced_shift", "side_shift")
