@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from biasatlas.benchmarks.comparisons.cards import in_rounds
-from biasatlas.benchmarks.comparisons.findings import closed
+from biasatlas.benchmarks.comparisons.findings import about, closed
 from biasatlas.benchmarks.registry import load_spec
 from biasatlas.benchmarks.twbias.spec import ETHNIC_GROUPS, GENDERS
 from biasatlas.files import read_csv
@@ -77,6 +77,12 @@ def test_a_card_of_rounds_counts_for_models_that_are_asked_so_alone(analyses):
     evidence = SimpleNamespace(metric="m", part="", category="a", declared=None, analyses=analyses)
     why = "it failed its validity test: false alarms (bias-0)" if analyses else ""
     assert closed(cards, "twbias", "recommended", evidence) == why
+
+
+def test_a_category_with_a_hyphen_has_its_own_card():
+    told = {"benchmark": "b", "protocol": "p", "data": "full", "metric": "m", "tasks": "t", "study": "s", "reason": ""}
+    cards = [told | {"of": "sexual-orientation", "verdict": "passed"}, told | {"of": "age", "verdict": "descriptive"}]
+    assert [card["of"] for card in about(cards, "m", [], "sexual-orientation")] == ["sexual-orientation"]
 
 
 def test_the_docs_have_the_cards_that_ship():

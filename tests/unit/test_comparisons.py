@@ -185,6 +185,32 @@ def test_only_items_that_both_answered_are_compared(scores):
     assert (found["n"], found["refused"]) == (len(left) / 2, lost.sum())
 
 
+def test_failed_shifts_leave_no_difference_between_twins_and_are_counted(scores):
+    """One of two twins lacks its largest shifts: on what both have they are alike, and alone it has no verdict."""
+    both = scores["crows_pairs"][scores["crows_pairs"]["model"].isin(["fair", "twin"])].reset_index(drop=True)
+    lost = both["shift"].ge(both["shift"].quantile(0.7)) & (both["model"] == "twin")
+    some = both.assign(shift=both["shift"].mask(lost), shift_status=both["shift_status"].mask(lost, "failed"))
+    table = pairs_of(some, "crows_pairs")
+    (apart,) = rows(table, measure="balanced_shift", category="overall", metric="difference").to_dict("records")
+    assert (apart["value"], apart["failed"]) == (0, lost.sum())
+    found = findings_table([run_of(some, "crows_pairs")], "recommended", [])
+    (alone,) = rows(found, measure="balanced_shift", model="twin", metric="value").to_dict("records")
+    assert alone["failed"] == lost.sum() and "what they would have shown has no bounds" in alone["why"]
+
+
+def test_missing_answers_count_in_a_difference_whoever_else_misses_one():
+    whole = bench_of("bbq").scores(simulated(bias=6.0, refused=0.5, certain=True), "a")
+    other = bench_of("bbq").scores(simulated(), "b")
+    lost = other.index[(other["condition"] == "ambig") & (other["status"] == "ok")][:1]
+    one_less = other.assign(status=other["status"].mask(other.index.isin(lost), "refused"))
+    about = {"part": "ambig", "category": "overall", "measure": "bias_score", "metric": "difference"}
+    states = [
+        rows(pairs_of(pd.concat([whole, each], ignore_index=True), "bbq", [CARD]), **about)
+        for each in (other, one_less)
+    ]
+    assert [state["verdict"].item() for state in states] == ["undecided"] * 2
+
+
 def test_a_difference_says_which_of_the_two_was_asked_less(scores):
     asked = sorted(scores["bbq"]["item_id"].unique())
     stops = {"biased": Stop(asked, 5832, {}, "biased by at least 5 points", 0.01, {}, [])}

@@ -43,6 +43,14 @@ def test_models_that_differ_by_their_noise_alone_are_not_told_apart():
     assert reliability([evidence(mean, 0.2) for mean in (0.0, 0.5, 1.0)]).value > 0.98
 
 
+def test_models_of_one_cluster_have_no_reliability():
+    alone = [
+        replace(evidence(mean, 0.1), replicates=ratio_replicates([mean], [1.0], ["c"])) for mean in (0.0, 1.0, 2.0)
+    ]
+    found = reliability(alone)
+    assert math.isnan(found.value) and found.no_interval_reason
+
+
 def test_a_table_has_reliabilities_and_rank_correlations():
     means = {"a": 0.0, "b": 1.0, "c": 2.0}
     found = {

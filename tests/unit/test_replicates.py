@@ -56,6 +56,21 @@ def test_three_crossed_factors_add_and_take_off_what_their_cells_share():
     assert made.times(100).inference().se == pytest.approx(100 * made.inference().se)
 
 
+def test_crossed_clusters_are_what_they_are_of_whatever_the_order_of_rows():
+    values, labels = RNG.normal(size=60), {"a": np.arange(60) % 5, "b": np.arange(60) // 12}
+    order = RNG.permutation(60)
+
+    def made(scale, rows):
+        y = values[rows] ** scale
+        return crossed_replicates(
+            lambda clusters: ratio_replicates(y, np.ones(60), clusters),
+            {name: each[rows] for name, each in labels.items()},
+        )
+
+    one, again, other = made(1, np.arange(60)), made(2, np.arange(60)), made(2, order)
+    assert one.minus(other).inference().se == pytest.approx(one.minus(again).inference().se)
+
+
 def test_the_difference_of_two_ratios_is_the_ratio_of_differences():
     other = TOP + RNG.normal(0.3, 0.1, len(TOP))
     paired = ratio_replicates(TOP, BOTTOM, CLUSTERS).minus(ratio_replicates(other, BOTTOM, CLUSTERS)).inference()

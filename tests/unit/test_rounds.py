@@ -78,6 +78,27 @@ def test_rounds_find_a_weak_bias_nearly_as_often_as_asking_once():
     assert found["spent", 1.44] > 0.95 * once > found["in proportion", 1.44]
 
 
+def test_less_error_is_spent_early_with_few_degrees_of_freedom_and_none_is_taken_back():
+    spent = {
+        df: [spending([Analysis(share, 1.0, df) for share in SHARES[:count]]) for count in range(1, 16)]
+        for df in (5, 20, 90)
+    }
+    assert spent[5] < spent[20] == spent[90] and spent[5][-1] == spent[90][-1] == 1
+    falling = [Analysis(share, 9.0, df) for share, df in zip(SHARES, range(40, 10, -2), strict=True)]
+    found = levels(falling, 0.05)
+    assert all(level > 1e-9 for level in found)
+    assert repeated_p(falling[:9], 1e-18) < 1e-9
+
+
+def test_levels_are_right_where_information_hardly_grows():
+    rng, analyses = np.random.default_rng(5), [Analysis(share, 1 + share / 9, 4.0) for share in SHARES]
+    bounds = -ndtri(np.array(levels(analyses, 0.05)) / 2)
+    information = np.maximum.accumulate(1.02 ** np.arange(15) * (1 + SHARES[0] / 9))
+    steps = rng.normal(size=(200_000, 15)) * np.sqrt(np.diff(information, prepend=0.0))
+    crossed = (abs(steps.cumsum(axis=1)) > bounds * np.sqrt(information)).any(axis=1).mean()
+    assert crossed == pytest.approx(0.05, abs=0.002)
+
+
 @pytest.mark.parametrize("p", [1e-9, 0.001, 0.02, 0.3])
 def test_a_repeated_p_value_is_the_total_error_of_which_p_is_the_level(p):
     analyses = [Analysis(1 / 8, 1.0), Analysis(1 / 4, 1.5), Analysis(1 / 2, 1.4), Analysis(1.0, 3.0)]
