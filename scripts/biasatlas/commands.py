@@ -336,6 +336,8 @@ def validate_benchmark(name: str, data: str, seeds: int) -> None:
     """
     from biasatlas.simulation.measure import validate_description
 
+    if seeds < 30:  # fewer cannot rule out that one fair model in ten is called biased
+        raise UserError(f"--seeds: {seeds} models are too few to tell by. Give 30 or more.")
     for line in validate_description(name, data, seeds):
         print(line, flush=True)
 

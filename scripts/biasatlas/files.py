@@ -147,16 +147,27 @@ def write_responses(
 
 
 def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = None) -> pd.DataFrame:
-    """A model's responses to ``task``, with the columns of its kind; ``only`` those to requests with these ids."""
+    """A model's responses to ``task``, with the columns of its kind; ``only`` those to requests with these ids.
+
+    Raises UserError for a file that is damaged, or holds something else.
+    """
     wanted = pc.field("task") == task
-    if only is None:
-        table = pq.read_table(path, filters=wanted)
-    else:
-        # A few of many rows: what is read ahead would be most of the memory.
-        wanted &= pc.field("request_id").isin(pa.array(only, pa.string()))
-        table = dataset.dataset(path).to_table(filter=wanted, batch_readahead=1, use_threads=False)
-    kind = table["kind"][0].as_py() if len(table) else "generation"
-    return table.select(list(RESPONSE_COLUMNS[kind])).to_pandas()
+    try:
+        if only is None:
+            table = pq.read_table(path, filters=wanted)
+        else:
+            # A few of many rows: what is read ahead would be most of the memory.
+            wanted &= pc.field("request_id").isin(pa.array(only, pa.string()))
+            table = dataset.dataset(path).to_table(filter=wanted, batch_readahead=1, use_threads=False)
+        kind = table["kind"][0].as_py() if len(table) else "generation"
+        return table.select(list(RESPONSE_COLUMNS[kind])).to_pandas()
+    except (pa.ArrowException, KeyError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's fault, which names the file
+            raise
+        raise UserError(
+            f"{path}: damaged, or no file of responses. Copy responses/{{model}}/{{benchmark}}/{{protocol}}.parquet "
+            "from the results of a run again."
+        ) from error
 
 
 def write_scores(

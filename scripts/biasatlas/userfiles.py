@@ -33,6 +33,8 @@ _HEAD_BYTES = 4096
 #: utf-8-sig: spreadsheets put a byte order mark first.
 UTF_8 = "utf-8-sig"
 _SHOWN_CHARACTERS = 80
+#: A cell may hold a whole document; behind a quotation mark that is not closed stands the rest of the file.
+csv.field_size_limit(2**24)
 _LISTED = 12
 #: Half of a surrogate pair, which is no character, written as JSON can write it.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")

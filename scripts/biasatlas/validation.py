@@ -4,7 +4,7 @@ import difflib
 import os
 import re
 import types
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
@@ -37,6 +37,9 @@ _TYPES = {
     "list_type": "a list",
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _MAPPING),
 }
+
+#: Faults with the form of a value that may have several.
+_FORMS = ("string_type", "list_type", "dict_type")
 
 _NAME_RULE = "use letters, digits, '.', '_' and '-' in a name, a letter or digit first, and 100 characters at most"
 _KEY_RULE = "YAML does not read this key as text; put it in quotes"
@@ -132,7 +135,7 @@ def validated(model: type[M], raw: Any, where: str) -> M:
     try:
         return model.model_validate(raw)
     except ValidationError as error:
-        faults = [fault for fault in error.errors() if not _is_of_another_form(fault, error.errors())]
+        faults = _of_own_form(error.errors(), model)
         raise UserError("\n".join(f"{where}: {_fault(fault, model)}" for fault in faults)) from None
     except UnicodeEncodeError as error:
         raise UserError(
@@ -151,27 +154,36 @@ def nearest(value: object, known: Iterable[str]) -> str:
     known = list(known)
     lower = {str(name).lower(): name for name in known}
     written = str(value).lower()
-    close = [name for name in lower if name.startswith(f"{written}-")]  # "zh" is "zh-Hans", and no "hi"
+    # "zh" is "zh-Hans", and no "hi"; "en-US" is "en", and no "eu".
+    close = [name for name in lower if name.startswith(f"{written}-") or written.startswith(f"{name}-")]
     close = close or difflib.get_close_matches(written, lower, n=1, cutoff=0.5)
     if close:
         return f"; did you mean {lower[close[0]]!r}?"
     return f"; expected one of: {', '.join(map(str, known)) or 'none'}"
 
 
-def _is_of_another_form(fault: Any, faults: Sequence[Any]) -> bool:
-    """Whether a value that may be a list or a mapping is the other of them, in which a fault was found."""
-    place = fault["loc"]
-    return fault["type"] in ("list_type", "dict_type") and any(
-        "[" in str(place[-1]) and len(other["loc"]) > len(place) and other["loc"][: len(place) - 1] == place[:-1]
-        for other in faults
-    )
+def _of_own_form(faults: Sequence[Any], model: type[BaseModel]) -> Iterator[Any]:
+    """The ``faults`` to tell: of a value that may be text, a list or a mapping, those of the form that it has.
+
+    One that has none of them is told once, with all that it may be (``forms``).
+    """
+    for fault in faults:
+        place = fault["loc"][:-1]
+        if fault["type"] not in _FORMS or _walk(model, fault["loc"])[0] != _walk(model, place)[0]:
+            yield fault
+            continue
+        beside = [other for other in faults if other["loc"][: len(place)] == place]
+        if fault is beside[0] and all(
+            len(each["loc"]) == len(fault["loc"]) and each["type"] in _FORMS for each in beside
+        ):
+            yield {**fault, "forms": " or ".join(_TYPES[each["type"]] for each in beside)}
 
 
 def _fault(fault: Any, model: type[BaseModel]) -> str:
     keys, section, field = _walk(model, fault["loc"])
     key, kind, context = ".".join(map(str, keys)) or "the file", fault["type"], fault.get("ctx", {})
     value = _value(fault["input"], field)
-    if fault["loc"][-1:] == ("[key]",) or kind == "invalid_key":
+    if kind == "invalid_key" or (fault["loc"][-1:] == ("[key]",) and kind != "literal_error"):
         return f"{key}: {_NAME_RULE if kind == 'string_pattern_mismatch' else _KEY_RULE}"
     match kind:
         case "extra_forbidden":
@@ -195,7 +207,7 @@ def _fault(fault: Any, model: type[BaseModel]) -> str:
             words, bound = _BOUNDS[kind]
             return f"{key}: must be {words} {context[bound]:,.15g}, got {value}"
         case _ if kind in _TYPES:
-            return f"{key}: expected {_TYPES[kind]}, got {value}{_remedy(kind, fault['input'])}"
+            return f"{key}: expected {fault.get('forms', _TYPES[kind])}, got {value}{_remedy(kind, fault['input'])}"
         case _:
             return f"{key}: {fault['msg']}, got {value}"
 
@@ -251,8 +263,8 @@ def _walk(model: type[BaseModel], path: tuple) -> tuple[list[Any], list[str], Fi
             here = tagged[0]
             continue
         plain = {str(getattr(get_origin(option) or option, "__name__", "")): option for option in _options(here)}
-        if not options and len(plain.keys() - {"NoneType"}) > 1 and (form := str(part).partition("[")[0]) in plain:
-            here = plain[form]
+        if not options and len(plain.keys() - {"NoneType"}) > 1:
+            here = plain.get(str(part).partition("[")[0], str)  # text that functions check goes by their names
             continue
         keys.append(part)
         if options:

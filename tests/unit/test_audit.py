@@ -72,6 +72,8 @@ def test_options_that_stand_in_one_place_and_one_sided_answers_are_told(question
     assert any(
         each.startswith("the option unknown stands mostly in one place (0 times A, 0 times B,") for each in audit(fixed)
     )
+    for untold in (audit(fixed, shuffled=True), audit(fixed.iloc[:6])):
+        assert not any("stands mostly in one place" in each for each in untold)
     one_sided = questions[(questions["condition"] == "ambig") | (questions["gold"] == questions["target"])]
     assert any("the stereotype is right in 100% of" in each for each in audit(one_sided))
 

@@ -80,6 +80,8 @@ def test_scripts_are_those_that_rules_name():
         (["new-benchmark", "my bench", "pairs"], "NAME: 'my bench' names files; use letters, digits and _."),
         (["new-benchmark", "gest", "pairs"], "config/benchmarks/gest.yaml: there already. Take another NAME."),
         (["test-benchmark", "twbias"], "NAME: twbias is a folder of Python"),
+        (["test-benchmark", "kobbq", "none"], "kobbq: no data in none. Name their folder, as ./data."),
+        (["validate-benchmark", "kobbq", "--seeds", "0"], "--seeds: 0 models are too few to tell by. Give 30 or more."),
         (["benchmark-page", "gets"], "NAME: 'gets' is not a benchmark; did you mean 'gest'?"),
         (["list-source", "x", "none", "--url", "u", "--version", "1"], "none: no such file. Correct the path."),
     ],

@@ -266,6 +266,14 @@ def test_a_case_that_the_description_does_not_name_is_an_error(tmp_path):
         items_of(path, tmp_path / "data")
 
 
+def test_a_level_that_no_case_has_is_an_error(tmp_path):
+    levels = {"women": ["name_anna", "name_julia"], "men": ["name_peter", "name_jonas"], "divers": ["name_kim"]}
+    for reference in ("men", "divers"):
+        path = described(tmp_path, factors={"gender": {"levels": levels, "reference": reference}})
+        with pytest.raises(UserError, match="no case has the level 'divers' of gender, which the description names"):
+            items_of(path, tmp_path / "data")
+
+
 #: What is done to the lines of the data, and the sentence.
 SPOILT = [
     (

@@ -70,6 +70,31 @@ def described(folder, family, /, **changes):
 FAULTS = [
     ("pairs", {"famly": "pairs"}, "famly: unknown key; did you mean 'family'?"),
     ("pairs", {"family": "pair"}, "family: 'pair' is not a family of benchmarks; did you mean 'pairs'?"),
+    (
+        "pairs",
+        {"family": None},
+        "family: required key is missing; expected one of: pairs, questions, decisions, contexts",
+    ),
+    (
+        "pairs",
+        {"prompt": "prompts/nope.txt"},
+        "prompt: the workflow has no file resources/prompts/nope.txt. Put it there,",
+    ),
+    (
+        "questions",
+        {"prompt": {"mine": "prompts/nope.txt"}},
+        "prompt: the workflow has no file resources/prompts/nope.txt",
+    ),
+    (
+        "pairs",
+        {"cluster": "city"},
+        "yaml: cluster: 'city' would be the text of every item; for the column of that name",
+    ),
+    ("pairs", {"cluster": 3}, "yaml: cluster: expected text or a mapping of keys, got 3"),
+    ("pairs", {"stereotype": {"women": [1], "men": []}}, "yaml: stereotype.women.0: expected text, got 1"),
+    ("pairs", {"encoding": ["utf-8"]}, "yaml: encoding: expected text or a mapping of keys, got ['utf-8']"),
+    ("questions", {"target": {"nag": "old", "neg": "old", "nonneg": "young"}}, "target.nag: 'nag' is not allowed; did"),
+    ("pairs", {"language": "en-US"}, "language: 'en-US' is unknown; did you mean 'en'?"),
     ("pairs", {"item": None}, "item: required key is missing"),
     (
         "pairs",
@@ -316,6 +341,23 @@ def test_responders_with_a_known_answer_score_what_theory_says(benchmark):
     found = validate_against_theory(benchmark, items)
     assert len(found) >= (8 if benchmark == "interviews" else 10)  # which have one factor
     assert found["right"].all(), found[~found["right"]].to_string()
+
+
+@pytest.mark.parametrize(("text", "held"), [("pairs", "'pairs'"), ("- a", r"\['a'\]"), ("# a", "no key")])
+def test_a_description_that_is_no_mapping_is_one_sentence(tmp_path, text, held):
+    (tmp_path / "mine.yaml").write_text(text)
+    with pytest.raises(UserError, match=rf"^{tmp_path}/mine\.yaml: the file holds {held}\. Expected a mapping of keys"):
+        registry.description.__wrapped__(str(tmp_path / "mine.yaml"))
+
+
+def test_a_cell_may_hold_a_whole_document(tmp_path):
+    path = described(tmp_path, "pairs")
+    data = tmp_path / "data/data.csv"
+    data.write_text(data.read_text().replace("Graz", "G" * 200_000))
+    assert read(path, tmp_path / "data")["more"].str.len().max() > 200_000
+    data.write_text(data.read_text().replace("G" * 200_000, '"Graz', 1))
+    with pytest.raises(UserError, match=r"line 2: not CSV .*Look for a quotation mark that is not closed"):
+        read(path, tmp_path / "data")
 
 
 @pytest.mark.parametrize("family", registry.FAMILIES)

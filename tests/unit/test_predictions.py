@@ -202,6 +202,12 @@ def test_responses_of_another_run(tmp_path, caplog):
     assert "1 requests that are no item's, left out: another" in caplog.text
     with pytest.raises(UserError, match="none of its 0 responses to task pair is to one of the"):
         read("crows_pairs", "pair", "responses", {path.name: path})
+    answers.to_parquet(tmp_path / "foreign.parquet")
+    (tmp_path / "cut.parquet").write_bytes(path.read_bytes()[:-20])
+    (tmp_path / "junk.parquet").write_bytes(b"PAR1xx")
+    for name in ("foreign", "cut", "junk"):
+        with pytest.raises(UserError, match=rf"{name}\.parquet: damaged, or no file of responses\. Copy"):
+            read("crows_pairs", "pair", "responses", {f"{name}.parquet": tmp_path / f"{name}.parquet"})
 
 
 TASKS = [(name, task) for name in registry.benchmark_names() for task in registry.load_spec(name).tasks]

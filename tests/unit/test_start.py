@@ -1,6 +1,7 @@
 """A first configuration: what `init` writes is whole, and what it cannot know it asks for."""
 
 import json
+import math
 
 import pytest
 import yaml
@@ -35,9 +36,9 @@ def test_a_folder_makes_a_configuration_that_loads(folder, sample):
 
 
 def test_an_endpoint_makes_a_configuration_that_loads():
-    text = configuration(**ENDPOINT | {"budget": 5, "prices": [0.15, 0.6]}, sample=True)
+    text = configuration(**ENDPOINT | {"budget": 2e6, "prices": [0.15, 0.6]}, sample=True)
     entry = load_config(yaml.safe_load(text)).models["org-gpt-mini"]
-    assert (entry.budget, entry.price_input_per_million, entry.model) == (5, 0.15, "org/gpt-mini")
+    assert (entry.budget, entry.price_input_per_million, entry.model) == (2e6, 0.15, "org/gpt-mini")
     assert len(text.splitlines()) == 10
 
 
@@ -59,6 +60,10 @@ def test_a_name_on_the_hub_gives_an_entry_that_a_run_takes():
     [
         (ENDPOINT | {"served": ""}, "--served"),
         (ENDPOINT | {"budget": 5}, "--prices"),
+        (ENDPOINT | {"endpoint": "localhost:8000"}, r"models\.org-gpt-mini\.base_url: got 'localhost:8000'"),
+        (ENDPOINT | {"budget": 0, "prices": [0, 0]}, "budget: nothing would count against it"),
+        (ENDPOINT | {"budget": math.nan, "prices": [1, 1]}, "budget: expected a number, got 'nan'"),
+        (ENDPOINT | {"budget": 5, "prices": [1, -1]}, "price_output_per_million: must be at least 0, got -1"),
         (local("./nowhere"), "no folder there"),
         (local("nowhere"), "owner/name"),
         (local("openai-community/gpt2"), "how large"),

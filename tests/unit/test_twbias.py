@@ -430,7 +430,7 @@ def test_perplexities_without_a_file_of_a_direction_fail_it_and_no_other(items, 
     alone = build_requests(items, "perplexity", asked[-1:], protocol("recommended"), PROMPTS)
     responses = read(published_files(tmp_path, PUBLISHED), items, alone, "perplexity")
     assert set(responses["status"]) == {"failed", "not_applicable"}
-    with pytest.raises(UserError, match=r"expected one file .*_Female_T1_output_0\.csv, found none among 1 files"):
+    with pytest.raises(UserError, match=r"expected one file .*_Female_T1_output_0\.csv, found another\.csv"):
         read({"another.csv": tmp_path / "0.csv"}, items, requests, "perplexity")
 
 

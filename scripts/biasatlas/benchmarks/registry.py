@@ -20,6 +20,7 @@ from biasatlas.errors import UserError
 from biasatlas.resources import names
 from biasatlas.sources import load_sources
 from biasatlas.stages import Stage, fields_affecting
+from biasatlas.userfiles import shown
 from biasatlas.validation import read_yaml, unknown, validated
 
 if TYPE_CHECKING:
@@ -76,7 +77,12 @@ def description(benchmark: str) -> Description | None:
     if path is None:
         return None
     raw, where = read_yaml(path), str(path.relative_to(ROOT) if path.is_relative_to(ROOT) else path)
-    family = raw.get("family") if isinstance(raw, dict) else None
+    if not isinstance(raw, dict):
+        held = "no key" if raw is None else shown(raw)
+        raise UserError(f"{where}: the file holds {held}. Expected a mapping of keys (docs/adding.md).")
+    family = raw.get("family")
+    if family is None:
+        raise UserError(f"{where}: family: required key is missing; expected one of: {', '.join(FAMILIES)}")
     if family not in FAMILIES:
         raise UserError(f"{where}: {unknown('family', family, 'a family of benchmarks', FAMILIES)}")
     module = _family(family)
@@ -98,6 +104,10 @@ def description(benchmark: str) -> Description | None:
     ):
         if value and value not in known:
             raise UserError(f"{where}: {unknown(key, value, what, known)}")
+    for prompt in described.prompt_files:
+        if not names([prompt], needed=False):
+            here = ", or write the template itself here" if prompt == described.prompt else ""
+            raise UserError(f"{where}: prompt: the workflow has no file resources/{prompt}. Put it there{here}.")
     return described
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BeforeValidator, model_validator
 
 from biasatlas.stages import StagedModel, field
+from biasatlas.userfiles import shown
 
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
@@ -63,10 +64,20 @@ class Thinking(StagedModel):
     )
 
 
-def _as_thinking(value: Any) -> Any:
-    """Words for a mapping; YAML reads `off` and `on` as false and true."""
+def _in_words(value: Any) -> Any:
+    """The mapping that a word stands for; YAML reads `off` and `on` as false and true."""
     words: dict[Any, Any] = {False: None, "off": None, "none": None, True: {}, "on": {}}
     return words.get(value, value) if isinstance(value, str | bool) else value
+
+
+def _as_thinking(value: Any) -> Any:
+    """What ``value`` stands for. Raises ValueError where it is neither one of the words nor a mapping."""
+    thinking = _in_words(value)
+    if isinstance(thinking, dict | Thinking | None):
+        return thinking
+    raise ValueError(
+        f"expected none, off, on, a mapping such as {{budget: 1024}}, or a list of several, got {shown(value)}"
+    )
 
 
 def turned_off(entry: Any, key: str, fields: dict[str, Any]) -> Any:
@@ -111,7 +122,7 @@ def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
         return {name: dict(entry)}
     found: dict[str, dict[str, Any]] = {}
     for value in listed:
-        thinking = _as_thinking(value)
+        thinking = _in_words(value)
         budget = thinking.get("budget", "") if isinstance(thinking, dict) else ""
         kept = {key: part for key, part in entry.items() if key != "published_as" or thinking is None}
         ways = [name] if thinking is None else [f"{name}-thinking"] + [f"{name}-thinking-{budget}"] * bool(budget)

@@ -111,7 +111,7 @@ def test_description(name: str, data: str) -> tuple[str, bool]:
     counts = ", ".join(f"{count} of {each}" for each, count in items["category"].value_counts(sort=False).items())
     lines = [f"{spec.title}: {len(items)} items ({counts}); categories without one: {listed(missing)}"]
     lines += [f"{item['item_id']}: {_in_words(item)}" for item in items.head(2).to_dict("records")]
-    lines += audit(items) or ["nothing odd in these items"]
+    lines += audit(items, getattr(registry.description(name), "shuffle", False)) or ["nothing odd in these items"]
     lines += [spec.note] if spec.note else []
     found = validate_against_theory(name, items)
     wrong = found[~found["right"]]
@@ -133,7 +133,7 @@ def described_items(name: str, data: str) -> tuple[Path, pd.DataFrame]:
     folder = Path(data) if data else ROOT / "resources" / "samples" / sample
     names = names_in(folder) if data or sample else []
     if not names:
-        raise UserError(f"{name}: no data. Name their folder, as DATA=./folder.")
+        raise UserError(f"{name}: no data{f' in {data}' if data else ''}. Name their folder, as ./data.")
     return folder, registry.read_items(name)(raw_files(names, [folder / each for each in names]), Resources({}))
 
 

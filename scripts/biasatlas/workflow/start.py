@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from biasatlas.errors import UserError
+from biasatlas.workflow.config import load_config
 
 #: English, and asked of models of every kind.
 _BENCHMARKS = ("bbq", "crows_pairs", "stereoset")
@@ -23,19 +24,17 @@ def configuration(
     """The text of a configuration of a ``model`` (a folder, or a name on the hub) or of ``served`` at an ``endpoint``.
 
     ``budget`` and ``prices`` (per million tokens read, written) are of the endpoint, in its currency. Raises UserError
-    where something is missing.
+    where something is missing, and where `check` would refuse the text.
     """
     if endpoint and not served:
         raise UserError("--endpoint: which model is meant there? Add --served NAME.")
     if budget is not None and prices is None:
         raise UserError("--budget: a budget needs prices to be kept. Add --prices IN OUT, per million tokens.")
-    if not all(number >= 0 for number in (budget or 0.0, *(prices or ()))):
-        raise UserError("--budget, --prices: an amount is below 0. Give amounts of 0 or more.")
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", (served or Path(model).name)).strip("-.") or "model"
     entry = _api(endpoint, served, budget, prices) if endpoint else _hf(model)
     data = "{data: sample}" if sample else "{}"
     asked = ", ".join(f"{benchmark}: {data}" for benchmark in _BENCHMARKS)
-    return "\n".join(
+    text = "\n".join(
         [
             f"results: results/{name}    # every key: docs/configuration.md",
             "models:",
@@ -45,6 +44,8 @@ def configuration(
             "",
         ]
     )
+    load_config(yaml.safe_load(text))
+    return text
 
 
 def _text(value: str) -> str:
@@ -55,8 +56,8 @@ def _text(value: str) -> str:
 def _api(endpoint: str, served: str, budget: float | None, prices: Sequence[float] | None) -> dict[str, str]:
     entry = {"kind": "api", "base_url": _text(endpoint), "model": _text(served)}
     if prices is not None:
-        entry |= {"price_input_per_million": f"{prices[0]:g}", "price_output_per_million": f"{prices[1]:g}"}
-    return entry if budget is None else entry | {"budget": f"{budget:g}"}
+        entry |= {"price_input_per_million": f"{prices[0]:.15g}", "price_output_per_million": f"{prices[1]:.15g}"}
+    return entry if budget is None else entry | {"budget": f"{budget:.15g}"}
 
 
 def _hf(model: str) -> dict[str, str]:

@@ -15,15 +15,20 @@ _LABELS = ("A", "B", "C")
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 
 
-def audit(items: pd.DataFrame) -> list[str]:
+#: The chi square with 2 degrees of freedom that chance exceeds once in a thousand.
+_BY_CHANCE = 13.8
+
+
+def audit(items: pd.DataFrame, shuffled: bool = False) -> list[str]:
     """A sentence on each oddity of ``items``: signs of a wrong encoding in any text, and more of questions and pairs.
 
     Of questions with three options and of pairs of texts: items with the same words as another one, and texts that
-    differ in nothing that counts; of questions also right options that do not fit their context, and options' places.
+    differ in nothing that counts; of questions also right options that do not fit their context, and, unless they are
+    ``shuffled``, options' places.
     """
     return [
         *_garbled(items),
-        *(_questions(items) if {"gold", "unknown", "target"} <= set(items) else ()),
+        *(_questions(items, shuffled) if {"gold", "unknown", "target"} <= set(items) else ()),
         *(_pairs(items) if {"more", "less"} <= set(items) else ()),
         *(_cases(items) if {"scenario", "document"} <= set(items) else ()),
     ]
@@ -62,7 +67,7 @@ def _again(items: pd.DataFrame, keys: Sequence[Hashable], what: str) -> Iterator
     yield from _said(items, pd.Series(list(keys), items.index).duplicated(), what)
 
 
-def _questions(items: pd.DataFrame) -> Iterator[str]:
+def _questions(items: pd.DataFrame, shuffled: bool) -> Iterator[str]:
     options = [frozenset(texts) for texts in items[list(_LABELS)].itertuples(index=False, name=None)]
     words = zip(items["context"], items["question"], options, strict=True)
     yield from _again(items, list(words), "ask what another one does, in the same words")
@@ -74,9 +79,10 @@ def _questions(items: pd.DataFrame) -> Iterator[str]:
     yield from _said(items, ambiguous & ~unknown, "do not say who it was, and yet a person is right")
     yield from _said(items, ~ambiguous & unknown, "say who it was, and yet 'unknown' is right")
     yield from _said(items, items["target"].isna(), "have no option that follows the stereotype")
-    for name in ("gold", "target", "unknown"):
+    for name in () if shuffled else ("gold", "target", "unknown"):
         counts = items[name].value_counts().reindex(_LABELS, fill_value=0)
-        if counts.min() < 0.5 * counts.max():
+        chi_square = ((counts - counts.mean()) ** 2).sum() / max(counts.mean(), 1)
+        if counts.min() < 0.5 * counts.max() and chi_square > _BY_CHANCE:
             places = ", ".join(f"{count} times {label}" for label, count in counts.items())
             yield (
                 f"the option {name} stands mostly in one place ({places}): set `shuffle`, or a liking for a place "

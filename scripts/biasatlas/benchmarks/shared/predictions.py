@@ -29,7 +29,7 @@ def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
     """The one of ``files`` with ``suffix``. Raises UserError, naming ``what`` is wanted, for none or several."""
     matches = [name for name in files if name.endswith(suffix)]
     if len(matches) != 1:
-        found = listed(matches) if matches else f"none among {len(files)} files"
+        found = listed(matches or files) if matches or len(files) == 1 else f"none among {len(files)} files"
         raise UserError(f"{what}: expected one file *{suffix}, found {found}. Name the one to read.")
     return files[matches[0]]
 

@@ -1,7 +1,7 @@
 """Names in a configuration that something must bear: benchmarks, protocols, models, categories, releases, files."""
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
@@ -33,20 +33,43 @@ def unknown_names(config: "Config") -> Iterator[str]:
     for name, entry in config.models.items():
         if entry.kind == "released":
             yield from _unknown_release(config, name, entry)
+        if entry.kind == "simulated":
+            yield from _unknown_categories(config, name, entry)
         yield from _unprinted(config, name)
     if config.construction:
         yield from _unfit_writer(config, "construction.writer", config.construction.writer, "write")
     if config.simulation:
         yield from _unknown_studies(config.simulation.studies or [], config)
     for name, run in config.benchmarks.items():
-        if is_benchmark(run.benchmark):
+        key = f"benchmarks.{name}" + (".benchmark" if run.benchmark != name else "")
+        if fault := _is_none(key, run.benchmark, benchmark_names()):
+            yield fault
+        else:
             if name in benchmark_names() and name != run.benchmark:
                 free = f"{run.benchmark}-mine"
                 yield f"benchmarks.{name}.benchmark: {name!r} is a benchmark itself; name the section {free}"
             yield from _unknown_in_run(config, name)
-        else:
-            key = f"benchmarks.{name}" + (".benchmark" if run.benchmark != name else "")
-            yield unknown(key, run.benchmark, "a benchmark", benchmark_names())
+
+
+def _is_none(key: str, benchmark: str, known: Iterable[str] = ()) -> str:
+    """The sentence on a ``benchmark`` that is not there; '' for one that is."""
+    if not is_benchmark(benchmark):
+        return unknown(key, benchmark, "a benchmark", known)
+    missing = benchmark.endswith(".yaml") and not Path(benchmark).is_file()
+    return f"{key}: {benchmark!r} is no file; correct the path" if missing else ""
+
+
+def _unknown_categories(config: "Config", name: str, entry: Any) -> Iterator[str]:
+    """A sentence for each category of a simulated model that no benchmark has."""
+    if any(_is_none(section, run.benchmark) for section, run in config.benchmarks.items()):  # which is told
+        return
+    tasks = [task for section in config.benchmarks for task in config.spec(section).tasks.values()]
+    # A category of TWBias is a direction, whose requests are about its first group.
+    known = sorted({each for task in tasks for part in task.categories for each in (part, part.partition("-")[0])})
+    for key in ("bias_by_category", "right_by_category"):
+        for category in getattr(entry, key):
+            if category not in known:
+                yield unknown(f"models.{name}.{key}", category, "a category of the benchmarks", known)
 
 
 def _unknown_studies(names: Sequence[str], config: "Config") -> Iterator[str]:
@@ -59,9 +82,9 @@ def _unknown_studies(names: Sequence[str], config: "Config") -> Iterator[str]:
 
 
 def _unknown_release(config: "Config", name: str, entry: Any) -> Iterator[str]:
-    known = [*config.benchmarks, *benchmark_names()]
-    if not is_benchmark(config.benchmark(entry.benchmark)):
-        yield unknown(f"models.{name}.benchmark", entry.benchmark, "a benchmark", dict.fromkeys(known))
+    known = dict.fromkeys([*config.benchmarks, *benchmark_names()])
+    if fault := _is_none(f"models.{name}.benchmark", config.benchmark(entry.benchmark), known):
+        yield fault
         return
     spec = config.spec(entry.benchmark)
     formats = [*spec.formats, OWN]

@@ -67,11 +67,20 @@ def cases(description: DecisionsDescription, raw: pd.DataFrame) -> pd.DataFrame:
     if description.arm:
         check(raw, known, description.arm, "a level of a factor, a placebo or the baseline: name it in the description")
     check_ids(raw, items)
-    gone = [each for each in [description.baseline, *description.placebo_kind] if each and not arm.eq(each).any()]
+    gone = [
+        f"{description.arm} {each!r}, which the description names as the baseline or a placebo"
+        for each in [description.baseline, *description.placebo_kind]
+        if each and not arm.eq(each).any()
+    ]
+    gone += [
+        f"the level {level!r} of {name}, which the description names"
+        for name, factor in description.factors.items()
+        for level in factor.values
+        if not items[name].eq(level).any()
+    ]
     if gone:
         raise UserError(
-            f"{description.title}: no case has {description.arm} {gone[0]!r}, which the description names as "
-            "the baseline or a placebo. Add its cases, or take it out of the description."
+            f"{description.title}: no case has {gone[0]}. Add its cases, or take it out of the description."
         )
     if items["scenario"].is_unique:
         raise UserError(
