@@ -236,9 +236,8 @@ def test_a_category_that_the_data_lack_has_no_scores(benchmark, task):
 def test_the_configurations_of_the_page_are_read_as_they_are_printed(tmp_path, monkeypatch):
     """docs/own.md, with data and predictions where it says that they are."""
     shutil.copytree(ROOT / "resources/samples/bbq", tmp_path / "mine")
-    (tmp_path / "out").mkdir()
-    write_lm_eval_pairs(tmp_path / "out", asked("crows_pairs", "pair")[0])
-    shutil.copytree(tmp_path / "out", tmp_path / "out/my-model")
+    (tmp_path / "out/my-model").mkdir(parents=True)
+    write_lm_eval_pairs(tmp_path / "out/my-model", asked("crows_pairs", "pair")[0])
     (tmp_path / "logs").mkdir()
     (tmp_path / "logs/bbq.eval").write_bytes(b"")
     (tmp_path / "predictions.json").write_text('{"intrasentence": [], "intersentence": []}')
@@ -250,7 +249,7 @@ def test_the_configurations_of_the_page_are_read_as_they_are_printed(tmp_path, m
     assert data.benchmarks["bbq-mine"].folder == "./mine"
     assert {name: list(entry.files) for name, entry in predictions.models.items()} == {
         "theirs": ["predictions.json"],
-        "harness": ["out/samples_crows_pairs_english_2026.jsonl"],
+        "harness": ["out/my-model/samples_crows_pairs_english_2026.jsonl"],
     }
     assert {name: list(entry.files) for name, entry in logs.models.items()} == {
         "by-lm-eval": ["out/my-model/samples_crows_pairs_english_2026.jsonl"],
