@@ -21,8 +21,10 @@ from dbb_cases import (
     table_of,
     value,
 )
+from scipy.special import expit
 
-from biasatlas.benchmarks.dbb import SCORE_COLUMNS
+from biasatlas.benchmarks.dbb import SCORE_COLUMNS, TEMPLATE
+from biasatlas.benchmarks.dbb.evidence import missing_bounds
 from biasatlas.benchmarks.dbb.spec import SPEC
 from biasatlas.benchmarks.shared.order import asking_order, rounds_of
 
@@ -162,3 +164,22 @@ def test_sg_lookup_and_pronouns_as_released(sample):
         assert expected.split("[[X]]")[1] in item.continuation
     assert own.loc[own["item_id"] == "t0000/Gender 4/Female", "continuation"].str.contains(" she ").all()
     assert released["continuation"].str.contains(r"\b(?:He|She)\b").all()
+
+
+def test_a_missing_answer_may_turn_a_shift_round():
+    """Two descriptions shift each template by 10 points, one way or the other; of the third nothing is known."""
+    rows = [
+        {"category": "Age", TEMPLATE: f"t{place}", "type": kind, "identity_1": "a", "identity_2": "b", "odds": odds}
+        for place in range(40)
+        for kind, odds in (("x", 0.2), ("y", 0.2), ("z", np.nan))
+    ]
+    made = pd.DataFrame(rows).assign(score_lower_bound=0.0, score_upper_bound=100.0)
+    sign = np.where(made[TEMPLATE].str[1:].astype(int) % 2, 1, -1)
+    made = made.assign(log_odds_1=sign * made["odds"], log_odds_2=-sign * made["odds"])
+    known = made["odds"].notna()
+    made.loc[known, ["score_lower_bound", "score_upper_bound"]] = 10.0
+    shift = 100 * (expit(0.2) - expit(-0.2))
+    low, high = missing_bounds(made)
+    left = 1 - 1 / 40
+    assert low == pytest.approx((shift**2 - 2 * shift * 100) / 3 / left)
+    assert high == pytest.approx((shift**2 + 2 * shift * 100) / 3 / left)

@@ -191,7 +191,8 @@ def _apart(first: Evidence, second: Evidence) -> Evidence | None:
 
 def _left_out(first: pd.DataFrame, second: pd.DataFrame, column: str) -> dict[str, Counts]:
     """Items that one of the two did not answer, by category and over all, by the status of the first that did not."""
-    first, second = (each.set_index("task", append=True) for each in (first, second))
+    if "task" in first:  # tasks may share their items
+        first, second = (each.set_index("task", append=True) for each in (first, second))
     units = by_status(first, column)[["category", "status"]]
     if first.index.is_unique and second.index.is_unique:
         other = second[column].reindex(first.index).fillna("failed")

@@ -286,9 +286,12 @@ def _centred(known: pd.DataFrame, shift: pd.Series) -> pd.DataFrame:
 
 
 def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
-    """The mean of :func:`products` had all answers that chose no option, and those that failed, moved each shift as far
-    as they could against its template's other descriptions of the identities, and as far with them; None where none is
-    missing."""
+    """The least and the greatest mean of :func:`products` that answers which chose no option, and those that failed,
+    could have made; None where none is missing.
+
+    Tried are shifts as near 0 as may be, and as far from it as may be: all with their template's other descriptions of
+    the identities, all against them, and by turns.
+    """
     least, most = instances["score_lower_bound"], instances["score_upper_bound"]
     moved = (most - least).gt(_TOLERANCE)
     if not moved.any():
@@ -296,16 +299,19 @@ def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
     own = 100 * (scipy.special.expit(instances["log_odds_1"]) - scipy.special.expit(instances["log_odds_2"])).fillna(
         0.0
     )
-    alike = own.groupby([instances[name] for name in ("category", TEMPLATE, *_IDENTITIES)]).transform("sum")
-    cases = (
-        np.where(least > _TOLERANCE, np.sign(own) * least, np.where(alike < 0, 1.0, -1.0) * most),
-        np.where(alike < 0, -1.0, 1.0) * np.maximum(own.abs(), most),
-    )
+    same = [instances[name] for name in ("category", TEMPLATE, *_IDENTITIES)]
+    side = np.where(own.groupby(same).transform("sum") < 0, -1.0, 1.0)
+    near = np.sign(own) * np.minimum(own.abs(), least)
+    far = np.maximum(own.abs(), most)
+    by_turns = np.where(moved.astype(int).groupby(same).cumsum() % 2, -side, side)
+    # A shift that cannot reach 0 has its sign whatever is missing.
+    turned = [np.where(least > _TOLERANCE, near, sign * far) for sign in (-side, by_turns)]
     there = moved | instances["log_odds_1"].notna() & instances["log_odds_2"].notna()
-    low, high = (
-        _mean(products(_centred(instances[there], own.where(~moved, case)[there]), math.inf)) for case in cases
-    )
-    return low, high
+    means = [
+        _mean(products(_centred(instances[there], own.where(~moved, case)[there]), math.inf))
+        for case in (near, side * far, *turned)
+    ]
+    return min(means), max(means)
 
 
 def _mean(pairs: pd.DataFrame) -> float:

@@ -270,7 +270,7 @@ def _lost(evidence: Evidence, scores: pd.DataFrame) -> str:
     """Why nothing can be decided where many items failed and nothing bounds what they would have shown; else empty."""
     if evidence.bounds is not None or evidence.missing is not None:
         return ""
-    rows = scores[scores["task"] == evidence.part] if evidence.part in set(scores["task"]) else scores
+    rows = scores[scores["task"] == evidence.part] if evidence.part in set(scores.get("task", ())) else scores
     status = rows.loc[rows["category"] == evidence.category, evidence.status]
     status = (status if len(status) else rows[evidence.status]).value_counts()
     failed, ok = int(status.get("failed", 0)), int(status.get("ok", 0))
