@@ -10,7 +10,20 @@ import pytest
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.stops import Stop
 from biasatlas.report.example import asked_for, compared
-from biasatlas.report.front import Question, _around, _sentence, _stopped, _sure, _tally, _title, at, drawn, plain, way
+from biasatlas.report.front import (
+    Question,
+    _around,
+    _instance,
+    _sentence,
+    _stopped,
+    _sure,
+    _tally,
+    _title,
+    at,
+    drawn,
+    plain,
+    way,
+)
 from biasatlas.report.run import Run, Study, TaskRun
 from biasatlas.report.verdicts import Cell
 from biasatlas.stats.verdict import Claim, judge
@@ -94,6 +107,19 @@ def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
 )
 def test_a_cell_is_a_sentence_around_its_size(metric, unit, away, before, after):
     assert _around(question_of(metric, unit), away) == (before, after)
+
+
+@pytest.mark.parametrize(
+    ("shares", "second", "said"),
+    [
+        (["84%", "15%"], [("actor", True)], "for example, 84% with “actress”, 15% with “actor”"),
+        (["84%", "15%"], [("The singer sold bread.", False)], ""),
+        ([], [("actor", True)], ""),
+    ],
+)
+def test_a_cell_has_an_instance_where_two_words_tell_it(shares, second, said):
+    texts = [[("The ", False), ("actress", True), (" sold bread.", False)], second]
+    assert _instance({"shares": shares, "texts": texts}) == said
 
 
 def test_the_first_page_says_where_the_asking_of_a_model_stopped():
