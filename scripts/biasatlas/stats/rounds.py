@@ -33,7 +33,7 @@ _LEAST = 1e-14
 
 class Analysis(NamedTuple):
     """One interim analysis of an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with
-    ``information`` 1 / SE^2 and Student's degrees of freedom."""
+    ``information`` 1 / SE^2 and what its degrees of freedom are worth."""
 
     share: float
     information: float

@@ -15,6 +15,8 @@ from biasatlas.stats.verdict import Claim, Verdict, judge, words
 
 #: An estimate is not looked at from fewer clusters, or degrees of freedom: its error is not known well enough.
 _CLUSTERS, _DF = 8, 3
+#: Squares are skewed: so many of their degrees of freedom are worth one.
+_OF_SQUARES = 10
 #: Degrees of freedom that are as good as infinite, which JSON cannot say.
 _MANY = 1e9
 
@@ -107,7 +109,8 @@ def analysis(evidence: Evidence, share: float, before: Sequence[Analysis] = ()) 
     """What is known at this share; where it has no error of its own, no more than before."""
     found = evidence.inference()
     information = 1 / found.se**2 if found.se > 0 else before[-1].information if before else 1.0
-    return Analysis(share, information, min(found.df, _MANY) if found.df > 0 else 0.0)
+    df = min(found.df, _MANY) if found.df > 0 else 0.0
+    return Analysis(share, information, df / _OF_SQUARES if evidence.squared else df)
 
 
 def family_claims(
