@@ -19,8 +19,8 @@ from scipy.special import ndtr
 
 from biasatlas.stats import Array
 
-#: Nodes of the quadrature, and how many standard errors it reaches: where information hardly grows, so wide a density
-#: needs as many for three digits of a level.
+#: Nodes of the quadrature, and how many standard errors it reaches: where information hardly grows, fewer nodes miss
+#: what comes between two of them.
 _NODES, _REACH = 128, 6.5
 #: Measured information falls where an error was estimated too small before; an analysis counts as at least so many
 #: times the last.
