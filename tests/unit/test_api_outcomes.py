@@ -66,3 +66,28 @@ def test_a_service_is_added_as_data_alone():
     assert more.named("https://api.tea.example/v1") == "teapot"
     assert more.of_error(418, "I am not a teapot", "teapot") == "filtered"
     assert more.of_error(418, "I am not a teapot", "") == "unanswerable"
+
+
+#: An answer that is whole but for the error beside it, as of a gateway that turns "error" into "stop".
+_HALF = {"message": {"role": "assistant", "content": "half"}, "finish_reason": "stop"}
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ({"choices": [_HALF], "error": None}, "ok"),
+        ({"choices": [_HALF], "error": {"code": 502, "message": "broke off"}}, "retry"),
+        ({"choices": [_HALF | {"error": {"code": 502, "message": "broke off"}}]}, "retry"),
+        ({"choices": [_HALF | {"error": {"code": 502, "message": "broke off"}}, _HALF]}, "ok"),
+        ({"error": {"code": "content_filter", "message": "x"}}, "filtered"),
+        ({"error": {"code": "insufficient_quota", "message": "x"}}, "account"),
+        ({"error": {"code": "server_error", "message": "x"}}, "retry"),
+    ],
+)
+def test_an_error_in_a_reply_of_status_200_is_no_answer(body, kind):
+    assert outcome(200, json.dumps(body).encode()).kind == kind
+
+
+def test_a_setting_that_a_server_does_not_know_is_named():
+    body = {"detail": [{"loc": ["body", "n"], "msg": "extra fields not permitted"}]}
+    assert outcome(422, json.dumps(body).encode()).reason == "422 extra fields not permitted body n"

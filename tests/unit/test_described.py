@@ -150,6 +150,7 @@ FAULTS = [
         {"derive": {"x": {}}},
         "derive.x: expected one of text, match, map, substitute, below, option, other, got none",
     ),
+    ("pairs", {"derive": {"x": {"map": None, "of": "{id}"}}}, "derive.x: expected one of text, match, map"),
     ("pairs", {"derive": {"x": {"match": "(a)", "map": {"a": "b"}, "of": "{id}"}}}, "got match, map"),
     ("pairs", {"derive": {"x": {"match": "(a)"}}}, "derive.x: match needs the key 'of'"),
     ("pairs", {"derive": {"x": {"match": "(a", "of": "{id}"}}}, "match: '(a' is no regular expression"),

@@ -115,7 +115,7 @@ class Derived(StagedModel):
 
     @model_validator(mode="after")
     def _one_rule(self) -> "Derived":
-        given = self.model_fields_set
+        given = {name for name in self.model_fields_set if getattr(self, name) is not None}
         rules = [name for name in _RULES if name in given]
         if len(rules) != 1:
             raise ValueError(f"expected one of {', '.join(_RULES)}, got {', '.join(rules) or 'none'}")

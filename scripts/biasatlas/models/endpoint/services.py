@@ -160,6 +160,6 @@ def said(body: Any) -> str:
         return " ".join(filter(None, map(said, body)))
     if not isinstance(body, dict):
         return str(body or "")
-    inner = [body[name] for name in ("error", "innererror", "metadata", "detail") if body.get(name)]
-    words = [str(body[name]) for name in ("code", "type", "status", "message", "reasons") if body.get(name)]
+    inner = [body[name] for name in ("error", "innererror", "metadata", "detail", "loc") if body.get(name)]
+    words = [str(body[name]) for name in ("code", "type", "status", "message", "msg", "reasons") if body.get(name)]
     return " ".join(dict.fromkeys(filter(None, [*words, *map(said, inner)])))

@@ -187,10 +187,13 @@ def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "
     what the first of them that is an answer is.
     """
     if status == 200:
+        # Some gateways put an error beside what came before it, and call the reply complete.
+        if b'"error"' in content and (error := _error_in(_json(content))):
+            return _of_error_body(error, service)
         try:
             records = read_reply(content, wants, thinks)
-        except BadReply as error:
-            return _no_answer(content, error, service)
+        except BadReply as fault:
+            return _no_answer(content, fault, service)
         first = next(record for record in records if record)
         return Outcome(first["status"], records=tuple(records))
     text = said(_json(content))
@@ -198,17 +201,34 @@ def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "
 
 
 def _no_answer(content: bytes, fault: BadReply, service: str) -> Outcome:
-    """What a reply of status 200 comes to that is none: an error, nothing at all where a service says so, or broken."""
+    """What a reply of status 200 comes to that holds no answer: nothing at all where a service says so, or broken."""
     body = _json(content)
-    error = body.get("error") if isinstance(body, dict) else None
-    if isinstance(error, dict):
-        code = error.get("code")
-        status = code if isinstance(code, int) else int(code) if isinstance(code, str) and code.isdigit() else 500
-        return _error(services().of_error(status, said(error), service), f"{status} {said(error)}")
     if isinstance(body, dict) and body.get("choices") == []:
         found = _error(services().services[service].empty_choices if service else "retry", "no answer: no choice")
         return replace(found, unknown=found.kind == "retry")
     return Outcome("retry", str(fault), unknown=fault.unknown)
+
+
+def _error_in(body: Any) -> dict:
+    """The error that the body of a reply of status 200 names, for itself or for each of its choices; empty if none."""
+    if not isinstance(body, dict):
+        return {}
+    choices = body.get("choices")
+    of_choices = [
+        choice.get("error") if isinstance(choice, dict) else None
+        for choice in (choices if isinstance(choices, list) else [])
+    ]
+    errors = [body.get("error"), of_choices[0] if of_choices and all(of_choices) else None]
+    return next((error for error in errors if error and isinstance(error, dict)), {})
+
+
+def _of_error_body(error: dict, service: str) -> Outcome:
+    """What an ``error`` in the body of a reply of status 200 comes to: its code is a status, or a word."""
+    code, text = error.get("code"), said(error)
+    if isinstance(code, int) or (isinstance(code, str) and code.isdigit()):
+        return _error(services().of_error(int(code), text, service), f"{code} {text}")
+    kind = services().of_error(400, text, service)
+    return _error(kind if kind in ("filtered", "account") else services().of_error(500, text, service), f"500 {text}")
 
 
 def _error(kind: Kind, reason: str) -> Outcome:
