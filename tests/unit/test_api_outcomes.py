@@ -76,12 +76,16 @@ _HALF = {"message": {"role": "assistant", "content": "half"}, "finish_reason": "
     ("body", "kind"),
     [
         ({"choices": [_HALF], "error": None}, "ok"),
+        ({"choices": [_HALF], "error": {"code": None, "message": ""}}, "ok"),
+        ({"choices": [_HALF | {"error": {"code": 0, "message": ""}}]}, "ok"),
+        ({"choices": [_HALF], "error": "broke off"}, "retry"),
         ({"choices": [_HALF], "error": {"code": 502, "message": "broke off"}}, "retry"),
         ({"choices": [_HALF | {"error": {"code": 502, "message": "broke off"}}]}, "retry"),
         ({"choices": [_HALF | {"error": {"code": 502, "message": "broke off"}}, _HALF]}, "ok"),
         ({"error": {"code": "content_filter", "message": "x"}}, "filtered"),
         ({"error": {"code": "insufficient_quota", "message": "x"}}, "account"),
         ({"error": {"code": "server_error", "message": "x"}}, "retry"),
+        ({"error": {"code": "\u00b2", "message": "a digit that is no number"}}, "retry"),
     ],
 )
 def test_an_error_in_a_reply_of_status_200_is_no_answer(body, kind):
@@ -91,3 +95,10 @@ def test_an_error_in_a_reply_of_status_200_is_no_answer(body, kind):
 def test_a_setting_that_a_server_does_not_know_is_named():
     body = {"detail": [{"loc": ["body", "n"], "msg": "extra fields not permitted"}]}
     assert outcome(422, json.dumps(body).encode()).reason == "422 extra fields not permitted body n"
+
+
+def test_a_prompt_that_an_error_repeats_is_not_about_the_account():
+    said = {"error": {"message": "Invalid input: 'The billing clerk was late.'"}}
+    assert outcome(400, json.dumps(said).encode()).kind == "unanswerable"
+    said = {"error": {"code": "billing_hard_limit_reached", "message": "Billing hard limit has been reached"}}
+    assert outcome(400, json.dumps(said).encode()).kind == "account"

@@ -209,23 +209,21 @@ def _no_answer(content: bytes, fault: BadReply, service: str) -> Outcome:
     return Outcome("retry", str(fault), unknown=fault.unknown)
 
 
-def _error_in(body: Any) -> dict:
-    """The error that the body of a reply of status 200 names, for itself or for each of its choices; empty if none."""
+def _error_in(body: Any) -> Any:
+    """The error that the body of a reply of status 200 names, for itself or for each of its choices; None where
+    there is none, or one that says nothing."""
     if not isinstance(body, dict):
-        return {}
+        return None
     choices = body.get("choices")
-    of_choices = [
-        choice.get("error") if isinstance(choice, dict) else None
-        for choice in (choices if isinstance(choices, list) else [])
-    ]
-    errors = [body.get("error"), of_choices[0] if of_choices and all(of_choices) else None]
-    return next((error for error in errors if error and isinstance(error, dict)), {})
+    of_choices = [each.get("error") for each in choices if isinstance(each, dict)] if isinstance(choices, list) else []
+    errors = [body.get("error"), *(of_choices[:1] if all(map(said, of_choices)) else [])]
+    return next(filter(said, errors), None)
 
 
-def _of_error_body(error: dict, service: str) -> Outcome:
-    """What an ``error`` in the body of a reply of status 200 comes to: its code is a status, or a word."""
-    code, text = error.get("code"), said(error)
-    if isinstance(code, int) or (isinstance(code, str) and code.isdigit()):
+def _of_error_body(error: Any, service: str) -> Outcome:
+    """What an ``error`` in the body of a reply of status 200 comes to: its code, if any, is a status or a word."""
+    code, text = str(error.get("code") if isinstance(error, dict) else ""), said(error)
+    if code.isdecimal():
         return _error(services().of_error(int(code), text, service), f"{code} {text}")
     kind = services().of_error(400, text, service)
     return _error(kind if kind in ("filtered", "account") else services().of_error(500, text, service), f"500 {text}")
