@@ -25,8 +25,8 @@ _NODES, _REACH = 128, 6.5
 #: Measured information falls where an error was estimated too small before; an analysis counts as at least so many
 #: times the last.
 _GAIN = 1.02
-#: With fewer degrees of freedom, less of the error is spent early.
-_DF = 20
+#: With fewer degrees of freedom than this, less of the error is spent early: by this power of their share of it.
+_DF, _DF_POWER = 20, 4
 #: P-values below this are of no use to anybody, and cannot be told apart.
 _LEAST = 1e-14
 
@@ -52,7 +52,7 @@ def spending(analyses: Sequence[Analysis]) -> float:
         return float(len(analyses) > 0)
     by_then = [0.0, *((1 - (1 - each.share) ** 4) ** 1.5 for each in analyses)]
     early = sum(
-        min(1.0, each.df / _DF) * (now - before)
+        min(1.0, each.df / _DF) ** _DF_POWER * (now - before)
         for each, before, now in zip(analyses, by_then, by_then[1:], strict=False)
     )
     return 0.2 * early + 0.8 * analyses[-1].share ** 8

@@ -300,16 +300,16 @@ def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
         0.0
     )
     same = [instances[name] for name in ("category", TEMPLATE, *_IDENTITIES)]
-    side = np.where(own.groupby(same).transform("sum") < 0, -1.0, 1.0)
+    direction = np.where(own.groupby(same).transform("sum") < 0, -1.0, 1.0)
     near = np.sign(own) * np.minimum(own.abs(), least)
     far = np.maximum(own.abs(), most)
-    by_turns = np.where(moved.astype(int).groupby(same).cumsum() % 2, -side, side)
+    by_turns = np.where(moved.astype(int).groupby(same).cumsum() % 2, -direction, direction)
     # A shift that cannot reach 0 has its sign whatever is missing.
-    turned = [np.where(least > _TOLERANCE, near, sign * far) for sign in (-side, by_turns)]
+    turned = [np.where(least > _TOLERANCE, near, sign * far) for sign in (-direction, by_turns)]
     there = moved | instances["log_odds_1"].notna() & instances["log_odds_2"].notna()
     means = [
         _mean(products(_centred(instances[there], own.where(~moved, case)[there]), math.inf))
-        for case in (near, side * far, *turned)
+        for case in (near, direction * far, *turned)
     ]
     return min(means), max(means)
 
