@@ -75,7 +75,7 @@ RELEASED: dict[str, tuple[str, Sequence[str], str, float, float]] = {
 class Case:
     """One model: ``top`` and ``bottom`` of each item's ratio, in the order they are asked in, and its ``cluster`` from 0.
 
-    ``half`` is 1 or 0 where the value is the mean of the ratios of two halves.
+    ``half`` is 1 or 0 where the value is the mean of the ratios of two halves. ``bounds`` are those of a ratio.
     """
 
     top: Array
@@ -84,6 +84,7 @@ class Case:
     neutral: float = 0.0
     smallest: float = 5.0
     half: np.ndarray | None = None
+    bounds: tuple[float, float] | None = (-100.0, 100.0)
 
     @cached_property
     def interim(self) -> list[tuple[float, Evidence]]:
@@ -104,12 +105,11 @@ class Case:
         else:
             sums = [pd.Series(values) for values in (top, bottom, there // count, there % count)]
             found = balanced(*sums)
-        bounds = (0.0, 100.0) if self.neutral else (-100.0, 100.0)
         declared = Declared(neutral=self.neutral, smallest=self.smallest, unit="points", reason="")
         items, needed = pd.DataFrame(index=range(first)), 1 if self.half is None else 2
         return Evidence(
             *("m", "", OVERALL, found.times(100), items),
-            bounds=bounds,
+            bounds=self.bounds,
             rate=self.neutral > 0,
             declared=declared,
             items_needed=needed,
@@ -247,6 +247,7 @@ def scores_of(results: Path, benchmarks: Sequence[str]) -> Iterator[tuple[str, s
 
 def released(results: Path, orders: int, draws: int) -> Iterator[dict]:
     """Published answers in so many ``orders``, and with so many ``draws`` of signs."""
+    bounds = {"twbias": None, "bbq": (-100.0, 100.0)}  # nats have none
     ids, places = None, []
     for model, benchmark, scores, items in scores_of(results, [*RELEASED, "twbias"]):
         for name, rows, cluster, neutral, smallest in _parts(benchmark, scores, items):
@@ -256,7 +257,8 @@ def released(results: Path, orders: int, draws: int) -> Iterator[dict]:
                 asked = asking_orders(mine, registry.load_spec(benchmark).design, range(1, orders + 1))
                 places = [np.array([place[item] for item in order], np.int32) for order in asked]
             top, bottom = rows.set_index("item_id").loc[ids, ["top", "bottom"]].to_numpy(float).T
-            whole = Case(top, bottom, pd.factorize(mine[cluster].astype(str))[0], neutral, smallest)
+            codes = pd.factorize(mine[cluster].astype(str))[0]
+            whole = Case(top, bottom, codes, neutral, smallest, bounds=bounds.get(benchmark, (0.0, 100.0)))
             value = whole.evidence(len(rows), int(whole.cluster.max()) + 1).value
             yield {"case": f"{benchmark} {model}{name}", "value": value} | summary(map(whole.in_order, places))
             if benchmark != "twbias":
