@@ -215,7 +215,7 @@ def shifts_table(step: Step) -> pd.DataFrame:
 
 @metric("shift")
 def shift(effects: Effects, level: str) -> Estimate:
-    """Mean over scenarios of a level's decisions minus those on its reference, in points (of yes or no, yes is 100).
+    """Mean over scenarios of a level's decisions minus those on its reference, in points (a yes counts 100).
 
     The reference is another level or the mean of all placebo arms. ``n`` counts scenarios.
     """
@@ -231,7 +231,7 @@ def tested_shift(
     keys: Mapping[str, object], shifts: FactorShifts, levels: list[str] | None, counts: Counts
 ) -> dict[str, object]:
     """The value of `shift`. Its interval, ± t s √(1/m + 1/k), is over placebos: s is the SD of their effects (or of the
-    level's versions, if larger), m is the number of changes that make the level, and k that of its reference.
+    level's versions, if larger); m and k count the versions of the level and of its reference.
 
     t has one degree of freedom less than there are placebo arms. Over all levels it is the largest shift, at
     Bonferroni's level. ``n`` counts scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no
