@@ -78,16 +78,19 @@ class Description(StagedModel):
         "nothing", {}, description="Name of a published set of model outputs -> row of sources.csv with its files."
     )
     formats: dict[str, str] = field(
-        "nothing", {}, description="Further format of predictions -> what its files hold; needs a `released.py`."
+        "nothing",
+        {},
+        description="Additional format of predictions -> what its files hold; needs a `released.py` in the benchmark's "
+        "folder.",
     )
     tables: dict[str, OwnTable] = field(
-        "nothing", {}, description="Further tables, each made by a module of the library."
+        "nothing", {}, description="Additional tables; only in a shipped `spec.yaml`, beside a module for each."
     )
     notes: str = field(
         "nothing", "", description="Text for its page, in Markdown, such as licence, data and deviations."
     )
     protocols: dict[str, dict[str, Any]] = field(
-        "nothing", {}, description="Further protocol -> the options in which it differs from `recommended`."
+        "nothing", {}, description="Additional protocol -> the options in which it differs from `recommended`."
     )
 
     @field_validator("categories", mode="before")
@@ -159,7 +162,7 @@ class Rows(Description):
         description="The data (CSV, TSV or JSON): a path in the source's folder, or a pattern such as `data/*.csv`.",
     )
     headers: dict[str, str] = field(
-        "answers", {}, description="Header in the data -> the name used here. Also names a column without a header."
+        "answers", {}, description="Header in the data -> the name used here; `''` is a column without a header."
     )
     encoding: str | dict[str, str] = field(
         "answers",

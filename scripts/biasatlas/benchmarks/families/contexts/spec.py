@@ -60,7 +60,7 @@ class ContextsDescription(Rows):
     scenario: Text = field(
         "answers",
         min_length=1,
-        description="What dependent questions share; intervals are over it, separately by condition.",
+        description="What dependent questions share; intervals are over scenarios, separately by condition.",
     )
     shared: list[str] = field(
         "answers", [], description="Categories in which one scenario has questions of both conditions."

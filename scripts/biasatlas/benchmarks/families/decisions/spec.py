@@ -109,7 +109,9 @@ class DecisionsDescription(Rows):
         description="Kind of placebo -> values of the column `arm`: changes that mean nothing, such as a date or a "
         "blank line. A verdict needs three; seven, of several kinds, are advised.",
     )
-    factors: dict[str, VariedFactor] = field("answers", min_length=1, description="Name of what varies -> its levels.")
+    factors: dict[str, VariedFactor] = field(
+        "answers", min_length=1, description="Name of a factor, such as `gender` -> its levels."
+    )
     yes_no: list[_Label] = field("answers", [], description="The words for yes and no, if the decision is one of them.")
     score: list[int] = field("answers", [], description="Lowest and highest score, if the decision is a score.")
     rank: int = field(

@@ -173,8 +173,8 @@ class PairsDescription(Rows):
     cluster: Text | dict[str, Text] = field(
         "answers",
         "",
-        description="What dependent pairs share, such as `{city}`, or name -> that; intervals are over it. By default "
-        "each row of the data stands alone.",
+        description="What dependent pairs share, such as `{city}`, or name -> such a text. Intervals are over its "
+        "values; by default, over rows of the data.",
     )
     differences: Differences | None = field(
         "answers", None, description="Files of published predictions that give only differences of likelihoods."

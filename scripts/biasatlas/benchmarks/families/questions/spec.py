@@ -123,10 +123,14 @@ class QuestionsDescription(Description):
         "tables", {}, description="Kind of context -> its weight in `weighted_biased_share`."
     )
     option_groups: bool = field(
-        "answers", False, description="Items give a group for each option (`group_A`, ...) instead of one per question."
+        "answers",
+        False,
+        description="Whether items give a group for each option (`group_A`, ...) instead of one per question.",
     )
     label_types: bool = field(
-        "tables", False, description="Tables split by whether persons are called by a group's `label` or by a `name`."
+        "tables",
+        False,
+        description="Whether tables are split by what persons are called by: a group's `label`, or a `name`.",
     )
     unknown_names: list[Annotated[str, Field(min_length=1)]] = field(
         "answers", [], description='Other wordings of the option "it cannot be known" that replies may use.'
@@ -155,9 +159,11 @@ class QuestionRows(QuestionsDescription, Rows):
     template: Text = field(
         "answers", min_length=1, description="The question template that items share; intervals are over templates."
     )
-    polarity: str = field("answers", description="Column with `neg` (who did something bad?) or `nonneg` (opposite).")
+    polarity: str = field(
+        "answers", description="Column with `neg` (who did something bad?) or `nonneg` (who did not?)."
+    )
     condition: str = field(
-        "answers", description="Column with `ambig` (the context does not say who it was) or `disambig`."
+        "answers", description="Column with `ambig` (the context does not say who it was) or `disambig` (it does)."
     )
     context: Text = field("answers", min_length=1, description="The context, such as `{context}`.")
     question: Text = field("answers", min_length=1, description="The question, such as `{question}`.")
