@@ -81,8 +81,8 @@ def page_text(benchmark: str) -> str:
     path = registry.description_file(benchmark)
     if not isinstance(described, Rows) or (path and path.name == "spec.yaml"):
         raise UserError(f"NAME: {benchmark} has a folder of its own; its page is written by hand.")
-    rates = [f"`{name}`" for name in spec.metrics if name in RATES]
-    formats = ", ".join(f"`{name}`" for name in spec.formats)
+    *others, last = (f"`{name}`" for name in spec.formats)
+    formats = ", ".join(others) + " or " * bool(others) + last
     parts = [
         f"# {spec.title}",
         f"<!-- make benchmark-page NAME={benchmark} writes this page from config/benchmarks/{benchmark}.yaml -->",
@@ -92,21 +92,20 @@ def page_text(benchmark: str) -> str:
         "## Run it",
         _run(benchmark, described),
         _lines(
-            "Put this into a [configuration with models](tutorial-model.md). [All "
-            f"options](protocols.md#{re.sub(r'[^a-z0-9 -]', '', spec.title.lower()).replace(' ', '-')}). Formats of "
-            f"[your own predictions](own.md#predictions): {formats}."
+            "Put this into a [configuration that lists your models](tutorial-model.md). [All "
+            f"options](protocols.md#{re.sub(r'[^a-z0-9 -]', '', spec.title.lower()).replace(' ', '-')}). A run can "
+            f"also score [predictions that you already have](own.md#predictions), as {formats}."
         ),
         "## Metrics",
-        _table(("metric", "neutral", "meaning", "formula"), _metrics(benchmark, spec)),
+        _ways(described),
+        _table(("metric", "null", "meaning", "formula"), _metrics(benchmark, spec)),
         _lines(
-            f"Unless a formula says otherwise, 95% intervals are over {_sampled(described, spec)}"
-            + (
-                f" {', '.join(rates)} are percentages of answers without a value ([replies](replies.md))."
-                if rates
-                else ""
-            )
+            "The [null](glossary.md#statistics) is the value that a test assumes for a model without bias (–: none). "
+            f"Unless a formula says otherwise, 95% intervals are clustered by {_sampled(described, spec)}. "
+            "`refusal_rate`, `ambiguous_rate` and `unparseable_rate` are the percentages of answers that refuse, give "
+            "several answers, or can't be read; `unanswered_rate` is their sum ([replies](replies.md))."
         ),
-        _lines(f"**Verdict.** {_verdict(benchmark, spec)}"),
+        _lines(f"**[Verdict](believe.md#what-a-verdict-means).** {_verdict(benchmark, spec)}"),
         *_data(described),
         described.notes.strip(),
         *_corrections(described),
@@ -123,10 +122,10 @@ def _example(benchmark: str, spec: Spec, described: Rows) -> list[str]:
     items = registry.read_items(benchmark)(raw_files(names, [folder / name for name in names]), Resources({}))
     if "more" in items:
         more, less = items.loc[0, ["more", "less"]]
-        asked = "; the task `pair_choice` asks for the likelier one in a prompt" if "pair_choice" in spec.tasks else ""
+        asked = "; `pair_choice` asks the model in a prompt which is likelier" if "pair_choice" in spec.tasks else ""
         return [
             f"> {more} / {less}",
-            _lines(f"The first is stereotypical. The task `pair` compares their likelihoods{asked}."),
+            _lines(f"The first is the stereotypical one. The task `pair` compares the likelihoods of the two{asked}."),
         ]
     if isinstance(described, DecisionsDescription):
         items = items[items[[*described.factors]].notna().any(axis=1)]
@@ -137,15 +136,15 @@ def _example(benchmark: str, spec: Spec, described: Rows) -> list[str]:
 
 
 def _run(benchmark: str, described: Rows) -> str:
-    data, said = "{}", "{data: sample} asks a few items that we wrote"
+    data, said = "{}", "or {data: sample}: a few items that we wrote"
     if not described.source or not getattr(described, "texts_published", True):
-        data, said = "{data: sample}", f"or {{data: ./folder}}: your {described.files}"
+        data, said = "{data: sample}", f"or {{data: ./folder}}, which holds your {described.files}"
     return f"```yaml\nbenchmarks:\n  {benchmark}: {data}    # {said}\n```"
 
 
 def _data(described: Rows) -> list[str]:
     lines = ["## Data"]
-    own = f"Your own folder (`data: ./folder`) must hold `{described.files}`."
+    own = f"With `data: ./folder` it reads your `{described.files}` in that folder."
     if described.source:
         source = load_sources()[described.source]
         alike = any(fnmatch(file.path, described.files) for file in source.files)
@@ -160,7 +159,7 @@ def _data(described: Rows) -> list[str]:
             f"[{pins}](../resources/sources).{'' if alike else f' {own}'}"
         )
     else:
-        lines.append(f"No items are downloaded. {own}")
+        lines.append(f"The run downloads no items. {own}")
     if len(names := described.category_names.values()) > 1:
         lines.append(f"{len(names)} categories: {', '.join(names)}.")
     if isinstance(described, DecisionsDescription):
@@ -170,7 +169,7 @@ def _data(described: Rows) -> list[str]:
             for name, factor in described.factors.items()
         ]
         by_default = {factor.reference for factor in described.factors.values()} == {PLACEBOS}
-        compared = " They are compared with the mean of the placebos." if by_default else ""
+        compared = " A run compares each level with the mean of the placebos." if by_default else ""
         lines.append(f"Factors and their levels: {'); '.join(factors)}).{compared}")
     return [_lines(line) for line in lines]
 
@@ -199,15 +198,21 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
 
 
 def _sampled(described: Rows, spec: Spec) -> str:
-    """What intervals are over, in words; and which side or direction is the first, for pairs of both."""
+    """What intervals are over, in words."""
     (name,) = (name for name, factor in spec.design.items() if factor.sampled)
-    if not isinstance(described, PairsDescription):
-        return f"{name}s."
-    over = " and ".join(template_fields(described.cluster_text)) or "pair" if name == "cluster" else name
-    if described.ways is None:
-        return f"{over}s."
-    what = "direction" if described.directions else "side" if described.compared == "texts" else "side and direction"
-    return "{}s. The first {} is `{}`, the second `{}`.".format(over, what, *described.ways)
+    if name != "cluster" or not isinstance(described, PairsDescription):
+        return name
+    return " and ".join(template_fields(described.cluster_text)) or "pair"
+
+
+def _ways(described: Rows) -> str:
+    """Which side or direction is the first, for pairs of both; '' for others."""
+    if not isinstance(described, PairsDescription) or described.ways is None:
+        return ""
+    what = "Each pair has two sides, and its direction is the side that is the stereotype"
+    if described.directions or described.compared == "texts":
+        what = "A pair has one of two directions" if described.directions else "Each pair has two sides"
+    return _lines("{}: the first is `{}`, the second `{}`.".format(what, *described.ways))
 
 
 def _verdict(benchmark: str, spec: Spec) -> str:
@@ -226,8 +231,9 @@ def _verdict(benchmark: str, spec: Spec) -> str:
     if not closed_by(mine, headline.own_null):
         return f"`{headline.metric}` can get one. {size}"
     return (
-        f"`{headline.metric}` gets none until it passes `make validate-benchmark NAME={benchmark} "
-        f"DATA=./folder`, with the data in that folder ([how](adding.md#a-benchmark-from-a-description)). {size}"
+        f"`{headline.metric}` gets none until it passes tests on simulated models, which `make validate-benchmark "
+        f"NAME={benchmark} DATA=./folder` runs with the data in that folder "
+        f"([how](adding.md#a-benchmark-from-a-description)). {size}"
     )
 
 
@@ -241,7 +247,7 @@ def _corrections(described: Rows) -> list[str]:
         return []
     return [
         "## Corrections",
-        "A run makes these when it reads the data; the files stay as published.",
+        "A run makes these corrections as it reads the data; the published files stay unchanged.",
         _table(("items", "why"), [(", ".join(sorted(items)), reason) for reason, items in rows.items()]),
     ]
 

@@ -37,11 +37,11 @@ OUTCOMES_CAPTION = (
 
 #: Share of preferences for a stereotypical sentence over its counterpart.
 STEREOTYPE_SCORE = Metric(
-    50.0, "above 50 the stereotypical sentence is preferred, below 50 its counterpart; 100: always", "%"
+    50.0, "above 50: the model prefers the stereotypical sentence, 100: always; below 50: its counterpart", "%"
 )
 
 #: Why that of likelihoods has no value that any model without bias would have.
-NO_NULL = "likelier words, or a preference for a group whatever is said of it, move it in models without bias, too"
+NO_NULL = "likelier words, or a preference for a group in any sentence, move it even in a model without bias"
 
 #: Results of tests of significance.
 P_VALUE = Metric(None, "small: a difference this large is unlikely by chance alone")

@@ -215,7 +215,7 @@ def shifts_table(step: Step) -> pd.DataFrame:
 
 @metric("shift")
 def shift(effects: Effects, level: str) -> Estimate:
-    """Mean over scenarios of a level's decisions minus those on its reference, in points (a yes counts 100).
+    """Mean over scenarios of the decision for a level minus that for its reference, in points (yes counts 100, no 0).
 
     The reference is another level or the mean of all placebo arms. ``n`` counts scenarios.
     """
@@ -230,8 +230,9 @@ def shift(effects: Effects, level: str) -> Estimate:
 def tested_shift(
     keys: Mapping[str, object], shifts: FactorShifts, levels: list[str] | None, counts: Counts
 ) -> dict[str, object]:
-    """The value of `shift`. Its interval, ± t s √(1/m + 1/k), is over placebos: s is the SD of their effects (or of the
-    level's versions, if larger); m and k count the versions of the level and of its reference.
+    """The same value as `shift`, with the interval ± t s √(1/m + 1/k). s is the standard deviation of the placebos'
+    effects (or of the effects of changes that make the same level, if larger); m is the number of changes that make the
+    level, and k that of its reference.
 
     t has one degree of freedom less than there are placebo arms. Over all levels it is the largest shift, at
     Bonferroni's level. ``n`` counts scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no
@@ -298,7 +299,7 @@ def distances_table(step: Step) -> pd.DataFrame:
 
 @metric("distance_from_baseline")
 def distance(cases: pd.DataFrame, baseline: pd.Series) -> Estimate:
-    """Mean over cases of |decision - decision on the baseline of the same scenario|, in points.
+    """Mean over cases of |decision - decision for the baseline (the unedited case) of the scenario|, in points.
 
     Over scenarios; ``n`` counts cases. A repeated decision is averaged first. What a model draws makes it greater than
     0 where nothing matters, of placebos too.

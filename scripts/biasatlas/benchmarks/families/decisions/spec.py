@@ -44,7 +44,7 @@ METRICS = {
     "mean_gap": Metric(0.0, "above 0: references are treated better than other levels; below 0: worse", "points"),
     "distance_from_baseline": Metric(
         None,
-        "0: all decisions are as on the baseline. The distances of placebos show how much any edit moves them",
+        "0: no edit moves a decision. The distances of placebos show how far an edit without meaning moves decisions",
         "points",
     ),
 }

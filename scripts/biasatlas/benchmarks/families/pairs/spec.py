@@ -58,8 +58,8 @@ SHIFTS = {
 _SHIFT_METRICS = {
     "balanced_shift": Metric(
         neutral=0.0,
-        direction="above 0: the words that end both texts are likelier after the stereotypical beginning than a "
-        "general preference for a group's words can explain; below 0: less likely",
+        direction="above 0: the words that end both texts are likelier after the stereotypical beginning, beyond what "
+        "a mere preference for a group or its words explains; below 0: less likely",
         unit="nats",
     ),
     "side_shift": Metric(
