@@ -254,7 +254,7 @@ def decimals_of(printed: str) -> int:
     """The decimal places of a number as printed; 7.26e-14 has 16."""
     exponent = Decimal(printed).as_tuple().exponent
     if not isinstance(exponent, int):
-        raise ValueError(f"published value {printed!r} is no number")
+        raise ValueError(f"published value {printed!r} is not a number")
     return -exponent
 
 
