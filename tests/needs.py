@@ -41,12 +41,12 @@ def _packages(*names: str) -> Callable[[], str]:
 
 
 def _folder(path: Path) -> Callable[[], str]:
-    return lambda: "" if path.is_dir() else f"{path} is no folder" if MIRROR.is_dir() else _no_mirror()
+    return lambda: "" if path.is_dir() else f"{path} is not a folder" if MIRROR.is_dir() else _no_mirror()
 
 
 def _no_mirror() -> str:
     named = os.environ.get("BIASATLAS_MIRROR")
-    return f"BIASATLAS_MIRROR names {named}, which is no folder" if named else "BIASATLAS_MIRROR names no mirror"
+    return f"BIASATLAS_MIRROR names {named}, which is not a folder" if named else "BIASATLAS_MIRROR names no mirror"
 
 
 def _chromium() -> str:

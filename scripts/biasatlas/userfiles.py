@@ -36,7 +36,7 @@ _SHOWN_CHARACTERS = 80
 #: A cell may hold a whole document; behind a quotation mark that is not closed stands the rest of the file.
 csv.field_size_limit(2**24)
 _LISTED = 12
-#: Half of a surrogate pair, which is no character, written as JSON can write it.
+#: Half of a surrogate pair, which is not a character, written as JSON can write it.
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -134,7 +134,7 @@ def read_json(path: str | os.PathLike) -> Any:
 def read_json_lines(path: str | os.PathLike, *, encoding: str = UTF_8) -> Iterator[tuple[str, dict[str, Any]]]:
     """(file and line for messages, object) of each line of a JSON Lines file.
 
-    Raises UserError for a line that is no JSON object, or blank before the end, and for a file without lines.
+    Raises UserError for a line that is not a JSON object, or blank before the end, and for a file without lines.
     """
     blank, empty = "", True
     with _opened(path, encoding) as file:
@@ -196,13 +196,13 @@ def _parsed(where: str, text: str) -> Any:
         place = f"line {error.lineno}, column {error.colno}" if "\n" in text.rstrip("\n") else f"column {error.colno}"
         raise UserError(f"{where}, {place}: not JSON ({error.msg}). Correct it, or fetch the file again.") from None
     except UnicodeEncodeError:
-        raise UserError(f"{where}: a text has half of a surrogate pair, which is no character. Correct it.") from None
+        raise UserError(f"{where}: a text has half of a surrogate pair, not a character. Correct it.") from None
     except (ValueError, RecursionError) as error:  # what Python's limits refuse, too
         raise UserError(f"{where}: not JSON ({error}). Correct it, or fetch the file again.") from None
 
 
 def _no_number(name: str) -> None:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -320,7 +320,7 @@ def _as_written(path: str) -> str:
     parts = Path(path).parts
     odd = not path.isprintable() or path.startswith("-") or path != path.strip()
     if odd or any(len(os.fsencode(part)) > 255 for part in parts):
-        raise ValueError(f"{shown(path)} is no path that all programs take; name another")
+        raise ValueError(f"{shown(path)} is not a path that all programs take; name another")
     if {".git", ".snakemake"} & set(parts):
         raise ValueError(f"{shown(path)} lies in a folder of Git or Snakemake; name another")
     return path

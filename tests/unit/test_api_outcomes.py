@@ -85,7 +85,7 @@ _HALF = {"message": {"role": "assistant", "content": "half"}, "finish_reason": "
         ({"error": {"code": "content_filter", "message": "x"}}, "filtered"),
         ({"error": {"code": "insufficient_quota", "message": "x"}}, "account"),
         ({"error": {"code": "server_error", "message": "x"}}, "retry"),
-        ({"error": {"code": "\u00b2", "message": "a digit that is no number"}}, "retry"),
+        ({"error": {"code": "\u00b2", "message": "a digit that is not a number"}}, "retry"),
     ],
 )
 def test_an_error_in_a_reply_of_status_200_is_no_answer(body, kind):

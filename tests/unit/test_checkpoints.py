@@ -183,7 +183,7 @@ FILES = {
     "generation": (lambda f: (f / "generation_config.json").write_text("{"), ["generation_config.json is no JSON"]),
     "tokenizer configuration": (
         lambda f: (f / "tokenizer_config.json").write_text("[]"),
-        ["tokenizer_config.json is no JSON object"],
+        ["tokenizer_config.json is not a JSON object"],
     ),
     "adapter": (lambda f: (f / "adapter_config.json").write_text("{}"), ["LoRA adapter", "`adapter`"]),
 }

@@ -282,7 +282,7 @@ def test_what_papers_yaml_has_of_mt_bench_in_comments_is_a_section(tmp_path, mon
     assert len(commented.findall(text)) == 6
     papers = load_config(yaml.safe_load(commented.sub(r"  \1", text)))
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r"mt_bench\.files\.questions: 'question\.jsonl' is no file"):
+    with pytest.raises(UserError, match=r"mt_bench\.files\.questions: 'question\.jsonl' is not a file"):
         check_preflight(papers, "mine.yaml")
     assert ("mt_bench", "paper") in selection.runs(papers)
 

@@ -131,7 +131,7 @@ FAULTS = [
     ),
     ("pairs", {"sides": ["women", "women"]}, "sides: 'women' stands there twice; name each once"),
     ("pairs", {"directions": {"city": ["Graz"]}}, "directions: one side must be the stereotype of all pairs"),
-    ("pairs", {"prompt": {"mine": "mine.txt"}}, "prompt.mine: 'mine.txt' is no file of resources/prompts/"),
+    ("pairs", {"prompt": {"mine": "mine.txt"}}, "prompt.mine: 'mine.txt' is not a file of resources/prompts/"),
     ("pairs", {"encoding": "mac-romam"}, "encoding: 'mac-romam' is unknown; write utf-8, cp1252, mac_roman, ..."),
     ("pairs", {"delimiter": "||"}, "delimiter: '||' is not one character"),
     ("pairs", {"delimiter": '"'}, "is not one character that separates cells"),
@@ -153,7 +153,7 @@ FAULTS = [
     ("pairs", {"derive": {"x": {"map": None, "of": "{id}"}}}, "derive.x: expected one of text, match, map"),
     ("pairs", {"derive": {"x": {"match": "(a)", "map": {"a": "b"}, "of": "{id}"}}}, "got match, map"),
     ("pairs", {"derive": {"x": {"match": "(a)"}}}, "derive.x: match needs the key 'of'"),
-    ("pairs", {"derive": {"x": {"match": "(a", "of": "{id}"}}}, "match: '(a' is no regular expression"),
+    ("pairs", {"derive": {"x": {"match": "(a", "of": "{id}"}}}, "match: '(a' is not a regular expression"),
     (
         "pairs",
         {"derive": {"x": {"match": "a", "of": "{id}"}}},

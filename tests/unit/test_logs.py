@@ -538,7 +538,7 @@ MALFORMED = [
     (
         "x.eval",
         {"samples/a.json": "{}"},
-        r"x\.eval: no header\.json in it: no log of Inspect, or one of a run that did not end",
+        r"x\.eval: no header\.json in it: not a log of Inspect, or one of a run that did not end",
     ),
     ("x.eval", {"header.json": "{"}, r"x\.eval, header\.json: not JSON"),
     ("x.eval", {"header.json": '{"status": "error"}'}, r"x\.eval: the run ended with 'error'\. Run it again"),

@@ -92,7 +92,7 @@ def second_sheet(book):
         (cell(4, 5, " "), ["row 4, column explanation: empty"]),
         (cell(4, 6, 11), ["row 4, column score", "outside 0 to 10"]),
         (cell(4, 6, "nan"), ["row 4, column score", "outside 0 to 10"]),
-        (cell(4, 6, "高"), ["row 4, column score", "is no number"]),
+        (cell(4, 6, "高"), ["row 4, column score", "is not a number"]),
         (cell(4, 6, "3，5"), ["row 4, column score", "half-width point"]),
         (second_sheet, ["gender.xlsx", "second sheet, '备份'"]),
     ],

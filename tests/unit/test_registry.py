@@ -67,12 +67,12 @@ BAD = [
     (
         "sample",
         {"sample": "crows"},
-        "sample: resources/samples/crows/**/* is no file. Correct its path in spec.py.",
+        "sample: resources/samples/crows/**/* is not a file. Correct its path in spec.py.",
     ),
     (
         "resource",
         {"resources": {"requests": ("prompts/crows_pairs/pairs.txt",)}},
-        "requests: resources/prompts/crows_pairs/pairs.txt is no file. Correct its path in spec.py.",
+        "requests: resources/prompts/crows_pairs/pairs.txt is not a file. Correct its path in spec.py.",
     ),
     (
         "published",

@@ -76,7 +76,7 @@ def test_a_brace_in_a_text_is_no_slot():
             ["ss is not the text of a table", "part 1 of the 7 between marks is '别的[Sentence1]' in the copy"],
         ),
         (lambda prompts: {k: v for k, v in prompts.items() if k != "ss"}, ["no text for 'ss'", "Copy it from a table"]),
-        (lambda prompts: prompts | {"sss": "x"}, ["'sss' is no prompt of mcbe", "did you mean 'ss'"]),
+        (lambda prompts: prompts | {"sss": "x"}, ["'sss' is not a prompt of mcbe", "did you mean 'ss'"]),
     ],
 )
 def test_a_users_copy_is_held_against_its_checksum(tmp_path, change, words):

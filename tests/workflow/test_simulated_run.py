@@ -132,7 +132,7 @@ def test_the_numbers_in_formats_of_others_pass_their_validators(folder, monkeypa
     name, evaluations = model_index_to_eval_results(card["model-index"])
     headlines = {each.metric_type for each in evaluations}
     assert name == "biased" and {"stereotype_score", "bias_score"} <= headlines
-    with pytest.raises(UserError, match="'mlflow' is no format; expected one of eee, hf, rocrate, croissant"):
+    with pytest.raises(UserError, match="'mlflow' is not a format; expected one of eee, hf, rocrate, croissant"):
         list(export_results(config, ["mlflow"]))
     models = CONFIG["models"] | {"late": {"kind": "simulated"}}
     more = load_config(CONFIG | {"benchmarks": {"bbq": {"data": "sample"}}, "models": models})

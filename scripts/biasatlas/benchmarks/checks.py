@@ -39,7 +39,7 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     files += [(step, pattern) for step in spec.resources for pattern in resource_patterns(spec, step)]
     for key, pattern in files:
         if not names([pattern], needed=False):
-            raise UserError(f"benchmark {name}: {key}: resources/{pattern} is no file. Correct its path in spec.py.")
+            raise UserError(f"benchmark {name}: {key}: resources/{pattern} is not a file. Correct its path in spec.py.")
     return _with_replies(name, spec)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Template(StagedModel):
     """A chat template as two literal strings, in place of the tokenizer's own.
 
-    A system message goes before the user's, a blank line between.
+    A system message is put before the user's, with a blank line between them.
     """
 
     prompt: str = field("answers", description="Text before the answer; `{user}` stands for the user's message.")

@@ -230,7 +230,7 @@ def _reproduced(report: pd.DataFrame) -> str:
     before."""
     came_out = report[report["status"] == REPRODUCED]["basis"].value_counts().reindex(BASES, fill_value=0)
     printed = report["printed"].notna() & (report["basis"] != OURS)
-    beside = f" {came_out[OURS]} more, of figures without numbers, match a second computation of ours." * bool(
+    beside = f" {came_out[OURS]} more cells, of figures that print no numbers, match our second computation." * bool(
         came_out[OURS]
     )
     return (
@@ -238,7 +238,7 @@ def _reproduced(report: pd.DataFrame) -> str:
         f"{came_out[OUTPUTS]} from the "
         f"authors' outputs, {came_out[DATA]} from their data, {came_out[ARITHMETIC]} by arithmetic on other published "
         "numbers."
-        f"{beside} Of all cells,"
+        f"{beside} Of all {report['status'].ne(NO_NUMBERS).sum()} cells,"
     )
 
 
@@ -254,7 +254,7 @@ def decimals_of(printed: str) -> int:
     """The decimal places of a number as printed; 7.26e-14 has 16."""
     exponent = Decimal(printed).as_tuple().exponent
     if not isinstance(exponent, int):
-        raise ValueError(f"published value {printed!r} is no number")
+        raise ValueError(f"published value {printed!r} is not a number")
     return -exponent
 
 

@@ -283,7 +283,7 @@ class Site:
         counts = dict(report["status"].value_counts()) if len(report) else {}
         said = ", ".join(f"{n} {'differ' if status == 'differs' else status}" for status, n in counts.items())
         table = self._table(
-            "replication", "replication", "Printed numbers beside ours", "", report.reset_index(drop=True)
+            "replication", "replication", "Published numbers beside ours", "", report.reset_index(drop=True)
         )
         return {"table": table, "lead": f"{len(report)} printed numbers: {said}."} | self._claims()
 

@@ -68,7 +68,8 @@ def export_results(config: Config, formats: list[str]) -> Iterator[str]:
     """
     for name in formats:
         if name not in NUMBERS and name not in CRATES:
-            raise UserError(f"export-results: {name!r} is no format; expected one of {', '.join((*NUMBERS, *CRATES))}.")
+            known = ", ".join((*NUMBERS, *CRATES))
+            raise UserError(f"export-results: {name!r} is not a format; expected one of {known}.")
     paths = Paths(config.results, config.data)
     names = Targets(config, paths, "", lambda path: Path(path).exists()).tables
     tables = {(b, p, table): Path(paths.table.format(benchmark=b, protocol=p, table=table)) for b, p, table in names}

@@ -30,7 +30,7 @@ def missing_models(config: Config, known: bool = True) -> Iterator[str]:
         if not known and Path(checked.format(model=name)).exists():
             continue
         if isinstance(entry, HubEntry) and not is_hub_id(entry.source) and not Path(entry.source).expanduser().is_dir():
-            yield f"models.{name}.source: {entry.source!r} is no folder {_tried(entry.source)}; correct the path"
+            yield f"models.{name}.source: {entry.source!r} is not a folder {_tried(entry.source)}; correct the path"
         if isinstance(entry, ApiEntry):
             try:
                 api_key(entry)
@@ -79,7 +79,7 @@ def _unusable_folders(config: Config) -> Iterator[str]:
     elif results in Path.cwd().parents:
         yield f"results: {config.results!r} holds the working folder; name a folder for results alone"
     if config.mirror is not None and not Path(config.mirror).is_dir():
-        yield f"mirror: {config.mirror!r} is no folder; correct it, or leave the key out to download the data"
+        yield f"mirror: {config.mirror!r} is not a folder; correct it, or leave the key out to download the data"
 
 
 def _unkept(config: Config) -> Iterator[str]:
@@ -98,16 +98,16 @@ def _missing_files(config: Config) -> Iterator[str]:
         if run.folder and Path(run.folder).resolve() in Path.cwd().parents:
             yield f"benchmarks.{name}.data: {run.folder!r} holds the working folder; name a folder of data alone"
         elif run.folder and not selection.user_file_names(config, name):
-            fault = "holds no file" if Path(run.folder).is_dir() else f"is no folder {_tried(run.folder)}"
+            fault = "holds no file" if Path(run.folder).is_dir() else f"is not a folder {_tried(run.folder)}"
             page = run.benchmark if "/" in run.benchmark else f"docs/{run.benchmark}.md"
             yield f"benchmarks.{name}.data: {run.folder!r} {fault}; {page} says which files it needs"
     for name, entry in config.models.items():
         arguments = getattr(entry, "serve_arguments", [])
         for flag, path in itertools.pairwise(arguments):
             if flag in ("-m", "--model") and not Path(path).is_file():
-                yield f"models.{name}.serve_arguments: {path!r} is no file {_tried(path)}; correct the path"
+                yield f"models.{name}.serve_arguments: {path!r} is not a file {_tried(path)}; correct the path"
         if isinstance(entry, ReleasedEntry) and entry.path and not entry.files:
-            yield f"models.{name}.path: {entry.path!r} is no file {_tried(entry.path)}; correct the path"
+            yield f"models.{name}.path: {entry.path!r} is not a file {_tried(entry.path)}; correct the path"
     files = {
         f"benchmarks.{name}.files.{what}": path
         for name, run in config.benchmarks.items()
@@ -118,7 +118,7 @@ def _missing_files(config: Config) -> Iterator[str]:
     for key, path in files.items():
         made_here = Path(config.results).resolve() in Path(path).resolve().parents  # as DBB's variations may be
         if path and not made_here and not Path(path).is_file():
-            yield f"{key}: {path!r} is no file {_tried(path)}; correct the path, or leave the key out"
+            yield f"{key}: {path!r} is not a file {_tried(path)}; correct the path, or leave the key out"
 
 
 def _unmeasured(config: Config) -> Iterator[str]:

@@ -33,13 +33,13 @@ ROUTES = {
     "mamba": "plain",  # forgets its states when it goes on with several tokens
     "xlstm": "plain",  # the library's own loop fails on what it keeps
 }
-#: What is no causal language model -> words of the sentence that a user gets.
+#: What is not a causal language model -> words of the sentence that a user gets.
 REFUSED = {
     "is an encoder-decoder model": "bart bigbird_pegasus blenderbot blenderbot-small marian mbart mvp pegasus plbart "
     "prophetnet whisper",
     "is a bidirectional model": "bert big_bird camembert data2vec-text electra ernie megatron-bert reformer rembert "
     "roberta roberta-prelayernorm roc_bert roformer xlm xlm-roberta xlm-roberta-xl xmod",
-    "is no language model": "musicgen musicgen_melody",
+    "is not a language model": "musicgen musicgen_melody",
     "drafts tokens for another model": "gemma4_assistant gemma4_unified_assistant",
     "has several decoders": "blt",
     "move by .* nats when later tokens change": "cpmant xlnet",

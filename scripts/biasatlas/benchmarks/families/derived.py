@@ -129,7 +129,7 @@ class Derived(StagedModel):
             try:
                 groups = re.compile(self.match).groups
             except re.error as error:
-                raise ValueError(f"match: {shown(self.match)} is no regular expression ({error})") from None
+                raise ValueError(f"match: {shown(self.match)} is not a regular expression ({error})") from None
             if groups != 1:
                 raise ValueError(f"match: {shown(self.match)} has {groups} groups; put what is wanted in one (...)")
         return self

@@ -143,7 +143,7 @@ class Description(StagedModel):
         one_of("language", self.language, LANGUAGES)
         for name, file in self.prompt.items() if isinstance(self.prompt, dict) else ():
             if not file.startswith(_PROMPTS):
-                raise ValueError(f"prompt.{name}: {shown(file)} is no file of resources/{_PROMPTS}")
+                raise ValueError(f"prompt.{name}: {shown(file)} is not a file of resources/{_PROMPTS}")
         once("metrics", self.metrics)
         once("protocols", map(str.casefold, ("recommended", *self.protocols)))
         for name in self.protocols:

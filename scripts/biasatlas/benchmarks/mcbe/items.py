@@ -290,5 +290,5 @@ def _score_fault(cell: str) -> str:
         score = float(cell)
     except ValueError:
         hint = " Use a half-width point for decimals." if re.search("[，,．。]", cell) else ""
-        return f"score: {shown(cell)} is no number. Expected 0 to 10.{hint}"
+        return f"score: {shown(cell)} is not a number. Expected 0 to 10.{hint}"
     return "" if math.isfinite(score) and 0 <= score <= 10 else f"score: {shown(cell)} is outside 0 to 10."

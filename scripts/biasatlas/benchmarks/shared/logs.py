@@ -211,7 +211,7 @@ def _archive(path: Path) -> tuple[Path, dict[str, Any], Iterable[tuple[str, Any]
     except (zipfile.BadZipFile, zlib.error, OSError, RuntimeError, struct.error, EOFError) as error:
         raise UserError(f"{path}: no archive, or a damaged one ({error}). Copy the log again.") from None
     if "header.json" not in members:
-        raise UserError(f"{path}: no header.json in it: no log of Inspect, or one of a run that did not end.")
+        raise UserError(f"{path}: no header.json in it: not a log of Inspect, or one of a run that did not end.")
     found = {name: _json(f"{path}, {name}", text) for name, text in members.items()}
     header = found.pop("header.json")
     if not isinstance(header, dict):

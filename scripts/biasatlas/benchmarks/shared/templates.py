@@ -75,7 +75,7 @@ def read_published(path: str | Path, benchmark: str, resources: Resources) -> di
         )
     for name in raw:
         if str(name) not in set(listed["prompt"]):
-            raise UserError(f"{path}: {name!r} is no prompt of {benchmark}{nearest(name, listed['prompt'])}")
+            raise UserError(f"{path}: {name!r} is not a prompt of {benchmark}{nearest(name, listed['prompt'])}")
     prompts = {}
     for row in listed.itertuples():
         text = raw.get(row.prompt)

@@ -13,7 +13,7 @@ from biasatlas.benchmarks.stereoset.spec import SENTENCES
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json, shown
 
-#: What stands for a score of 0, whose logarithm is no number: the least above it.
+#: What stands for a score of 0, whose logarithm is not a number: the least above it.
 _LEAST = math.ulp(0.0)
 
 

@@ -64,8 +64,8 @@ class TWBiasOptions(Options):
     )
     outliers: Literal["none", "three_sd_either", "three_sd_both"] = field(
         "tables",
-        description="Sentences left out of a test: none, or those with either (both) of their perplexities more than "
-        "three population standard deviations from its mean over the direction's sentences",
+        description="Sentences left out of a test: none, or those with either (or both) of their perplexities more "
+        "than three population standard deviations from that perplexity's mean over the test's sentences",
     )
     test: Literal["paired", "independent"] = field(
         "tables",
@@ -83,8 +83,8 @@ class TWBiasOptions(Options):
     )
     mixed_sign: Literal["mean", "missing"] = field(
         "tables",
-        description="Significant prompts of both signs: average them all the same, or give no value (the authors' "
-        "code stops there)",
+        description="Effects of significant prompts if their signs differ: average them, or give no value (the "
+        "authors' code stops there)",
     )
     attribute_rows: Literal["unique", "exploded"] = field(
         "tables",

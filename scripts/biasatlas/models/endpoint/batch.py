@@ -212,7 +212,7 @@ def _row_of(line: bytes, keys: Container[str]) -> tuple[str, dict]:
         raise ValueError("nested too deeply") from None
     key = row.get("custom_id") if isinstance(row, dict) else None
     if not isinstance(key, str) or key not in keys:
-        raise ValueError("its custom_id is that of no call")
+        raise ValueError("its custom_id belongs to no call")
     return key, row
 
 

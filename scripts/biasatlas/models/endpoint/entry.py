@@ -258,7 +258,7 @@ class ApiEntry(Entry):
         host = r"(\[[0-9a-f:.]+\]|[\w-]+(\.[\w-]+)*\.?)"
         if not is_url or not re.fullmatch(rf"https?://{host}(:\d+)?(/[\w.~:+=,/-]*)?", url, re.ASCII) or "/.." in url:
             raise ValueError(
-                "is no URL of an endpoint: it needs a host, perhaps a port (1 to 65535), and a path, as "
+                "is not a URL of an endpoint: it needs a host, perhaps a port (1 to 65535), and a path, as "
                 "https://host/v1, all of it written out in ASCII"
             )
         return url.rstrip("/")
@@ -293,7 +293,7 @@ class ApiEntry(Entry):
                 )
             if not re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", name) or not (value.isascii() and value.isprintable()):
                 raise ValueError(
-                    f"{name!r} is no header: a name of letters, digits and '-', and a value in ASCII on one line"
+                    f"{name!r} is not a header: a name of letters, digits and '-', and a value in ASCII on one line"
                 )
             if masked(value) != value:
                 raise ValueError(f"the value of {name!r} looks like a key; a key has `key_env`")

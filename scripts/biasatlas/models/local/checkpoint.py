@@ -52,7 +52,7 @@ def causal_architecture(config: PretrainedConfig, source: str) -> Architecture:
         text = config.get_text_config()
     except ValueError as error:  # it has several
         raise UserError(
-            f"{source}: {kind} is no language model ({first_line(error)}): choose another model."
+            f"{source}: {kind} is not a language model ({first_line(error)}): choose another model."
         ) from error
     if kind in _TEXT_ALONE:
         text.quantization_config = getattr(config, "quantization_config", None)
@@ -86,7 +86,7 @@ def masked_architecture(config: PretrainedConfig, source: str) -> Architecture:
     """The class of a masked language model, and its configuration. Raises UserError for one that is none."""
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
         raise UserError(
-            f"{source}: {config.model_type} is no masked language model: give the entry `kind: hf`, or choose another."
+            f"{source}: {config.model_type} is not a masked language model: use `kind: hf`, or choose another."
         )
     return MODEL_FOR_MASKED_LM_MAPPING[type(config)], config
 
@@ -221,7 +221,7 @@ def _check_files(folder: Path, source: str) -> None:
         except ValueError:
             whole = False
         if not whole:
-            raise UserError(f"{source}: {path.name} is no JSON object: download it again, or take it away.")
+            raise UserError(f"{source}: {path.name} is not a JSON object: download it again, or take it away.")
 
 
 def _check_packages(quant_method: str, source: str) -> None:

@@ -109,7 +109,7 @@ def check_folder(folder: Path, source: str = "") -> Checkpoint:
     checkpoint = read_checkpoint(folder, source, masked_architecture)
     if checkpoint.tokenizer.mask_token_id is None:
         raise UserError(
-            f"{source}: its tokenizer has no mask token, so this is no masked language model: choose another model."
+            f"{source}: its tokenizer has no mask token, so this is not a masked language model: choose another model."
         )
     return checkpoint
 

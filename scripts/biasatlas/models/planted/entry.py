@@ -20,7 +20,8 @@ class PlantedEntry(Entry):
     odds_ratio: float = field(
         "answers",
         gt=0,
-        description="Odds of a stereotyped attribute with its own group over those with the other; 1 is fair.",
+        description="How many times as often a stereotyped attribute occurs with its own group as with another; "
+        "1 is fair.",
     )
     seed: int = field(
         "answers",

@@ -31,7 +31,8 @@ class SimulatedEntry(Entry):
     right: float = field(
         "answers",
         2.0,
-        description="Log odds of a right or sensible answer against any other; for numbers, per unit of error.",
+        description="Log odds of a right or sensible answer against any other; a numeric answer loses them per unit "
+        "of error.",
     )
     right_by_category: dict[str, float] = field("answers", {}, description="The same, by category.")
     unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")
@@ -56,7 +57,7 @@ class SimulatedEntry(Entry):
     frequency: float = field(
         "answers",
         0.0,
-        description="Weight of minus the log of a token's frequency in the texts, by which rare tokens cost more.",
+        description="Times minus the log of a token's share of the texts' tokens, this is added to the token's cost.",
     )
     token_noise: float = field(
         "answers", 0.0, ge=0, description="Standard deviation, in nats, of a random cost of each token."

@@ -56,7 +56,7 @@ def _is_none(key: str, benchmark: str, known: Iterable[str] = ()) -> str:
     if not is_benchmark(benchmark):
         return unknown(key, benchmark, "a benchmark", known)
     missing = benchmark.endswith(".yaml") and not Path(benchmark).is_file()
-    return f"{key}: {benchmark!r} is no file; correct the path" if missing else ""
+    return f"{key}: {benchmark!r} is not a file; correct the path" if missing else ""
 
 
 def _unknown_categories(config: "Config", name: str, entry: Any) -> Iterator[str]:

@@ -48,7 +48,7 @@ def reference_text() -> str:
         "# Configuration\n\nGenerated from the typed configuration by `make docs`; `config/schema.json` holds the same "
         "as a JSON schema, for editors. The column *changes* says what a new value makes out of date: answers (the "
         "model is asked again), judgements (the judge is asked again), scores, tables, or nothing. What is computed "
-        "from it is redone, too. Relative paths are relative to the folder that you run in, not to the file.\n",
+        "from these is redone, too. Relative paths are relative to the folder that you run in, not to the file.\n",
         "## A complete file\n\nThis is `config/my-model.yaml`; `make check CONFIG=config/my-model.yaml` says what it "
         f"will ask.\n\n```yaml\n{EXAMPLE.read_text(encoding='utf-8')}```\n",
     ]
@@ -98,9 +98,9 @@ def protocols_text() -> str:
     """Every option of every benchmark, with its value under each protocol, in Markdown."""
     parts = [
         "# Protocols and their options\n\nGenerated from the benchmarks' options and `config/protocols/` by `make "
-        "docs`. A protocol sets every option: `paper` follows the text, `released` the authors' code, `recommended` is "
-        "ours. The column *changes* says what runs again when an option changes; *why* is the reason for the "
-        "recommended value.\n"
+        "docs`. A protocol sets every option: `paper` follows the paper's text, `released` the authors' code, "
+        "`recommended` is ours. The column *changes* says what runs again when an option changes; *why* is the "
+        "reason for the recommended value.\n"
     ]
     for benchmark in registry.benchmark_names():
         spec, names = registry.load_spec(benchmark), registry.protocol_names(benchmark)

@@ -50,8 +50,8 @@ class Construction(StagedModel):
     evaluation: FilePath | None = field(
         "tables",
         None,
-        description="Your filled-in copy of `construction/evaluation_sheet.csv`; it is summed up, if given. Keep it "
-        "outside the results, where a new construction would replace it.",
+        description="Your filled-in copy of `construction/evaluation_sheet.csv`; if given, a table sums up its "
+        "judgements. Keep it outside the results, where a new construction would replace it.",
     )
 
 
@@ -85,7 +85,7 @@ class Config(BaseModel):
     max_cost: float | None = Field(
         None,
         ge=0,
-        description="The most that the run may cost, in the currency of the models' entries: where `check` finds that "
+        description="The most that the run may cost, in the currency of the models' entries. If `check` finds that "
         "it may come to more, no endpoint is called. It changes no result.",
     )
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(

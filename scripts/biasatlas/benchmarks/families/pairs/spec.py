@@ -120,15 +120,16 @@ class PairsOptions(PromptOptions):
     )
     ties: Literal["half", "released"] = field(
         "scores",
-        description="A tie counts half; or as in CrowS-Pairs' code: 0 over all pairs, and nothing in a direction",
+        description="A tie counts half; or, as in CrowS-Pairs' code, it counts 0 over all pairs and is left out of the "
+        "scores of a direction",
     )
     orders: Literal["swapped", "single"] = field(
         "answers", description="Each pair asked in both orders, or once in an order drawn from its id"
     )
     ends: Literal["asked", "none"] = field(
         "answers",
-        description="The words that end both texts are also scored separately after either beginning, in categories "
-        "with pairs of both directions: for `balanced_shift`",
+        description="For `balanced_shift`: the words that end both texts are also scored by themselves, after each "
+        "text's beginning. Without effect where no category has pairs of both directions",
     )
 
 

@@ -98,14 +98,14 @@ class QuestionsOptions(PromptOptions):
     )
     untargeted: Literal["accuracy", "drop"] = field(
         "scores",
-        description="Items without a bias target count in accuracy only, or nowhere as in BBQ's script",
+        description="Items whose data do not say which option follows the stereotype count in accuracy only; or, as in "
+        "BBQ's script, nowhere",
     )
     bias_formula: Literal["balanced", "paper"] = field(
         "tables",
-        description="Bias score in disambiguated contexts: mean of two scores, for items whose right answer follows "
-        "the stereotype and for the others, each 0 if no person is named; or the paper's, over all named answers, "
-        "missing "
-        "if none",
+        description="Bias score in disambiguated contexts: the mean of two scores, one over items whose right answer "
+        "follows the stereotype and one over the others, each 0 if no answer names a person; or the paper's, over all "
+        "answers that name a person, missing if none does",
     )
     interval: Literal["template", "item"] = field(
         "tables", description="Unit that intervals treat as independent: a question template, or a single item"
