@@ -261,7 +261,7 @@ def _open(path: Path) -> int:
 
 
 class Job:
-    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and any reason to ``stop``.
+    """What :mod:`.send` reports to: why calls ``failed``, by key, and any reason to ``stop``.
 
     ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request
     that the endpoint will not answer, others having passed, is a row without an answer; else it is the entry's fault.
