@@ -23,9 +23,9 @@ import pandas as pd
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
-from biasatlas.models.endpoint import send, transport
+from biasatlas.models.endpoint import Found, transport
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
 
@@ -225,7 +225,7 @@ def memory(answers: int = 1_000_000, n: int = 1) -> None:
     def peak() -> float:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
-    send.reply_bytes = sent
+    transport.reply_bytes = sent
     entry = ApiEntry(kind="api", base_url="http://127.0.0.1:9/v1", model=api_server.MODEL, concurrency=32)
     settings = {"kind": "choice", "labels": '["A", "B"]', "parser": "letter", "repeats": 100}
     prompts = [f"{index}: {'which of the two is it? ' * 10}" for index in range(answers // 100)]

@@ -17,10 +17,9 @@ from conftest import ROOT
 from biasatlas import progress
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import OutOfBudget, UserError
-from biasatlas.models.endpoint import batch, send, spending, transport
+from biasatlas.models.endpoint import Services, send, spending, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
-from biasatlas.models.endpoint.services import Services
 from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.store import ResponseStore
 from biasatlas.progress import Progress
@@ -30,7 +29,7 @@ from biasatlas.progress import Progress
 def quick(monkeypatch, tmp_path):
     """Short back-offs, and limits of this test's own."""
     monkeypatch.setattr(transport, "BACKOFF_S", 0.01)
-    monkeypatch.setattr(batch, "POLL_S", 0.01)
+    monkeypatch.setattr(send, "POLL_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 

@@ -6,7 +6,7 @@ import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import batch, transport
+from biasatlas.models.endpoint import calls, send, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
@@ -14,7 +14,7 @@ from biasatlas.models.store import ResponseStore
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch, tmp_path):
-    monkeypatch.setattr(batch, "POLL_S", 0.01)
+    monkeypatch.setattr(send, "POLL_S", 0.01)
     monkeypatch.setattr(transport, "BACKOFF_S", 0.01)
     monkeypatch.setattr("ssl.SSLContext.load_verify_locations", lambda *_: None)  # slow, and nothing here is encrypted
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -50,7 +50,7 @@ def test_a_batch_api_may_misbehave_too(tmp_path):
 
 
 def test_batches_are_cut_to_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(batch, "MAX_ROWS", 3)
+    monkeypatch.setattr(calls, "MAX_ROWS", 3)
     prompts = [f"{index}" for index in range(7)]
     with Server() as server:
         frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
@@ -70,15 +70,22 @@ class Killed(BaseException):
     """What a kill is to the process it hits: nothing of ours handles it."""
 
 
-STEPS = {"_retry": 4, "write_text": 2, "_wait": 1, "_read_row": 4}
+STEPS = {
+    (transport, "persist"): 4,
+    (send, "write_text"): 2,
+    (send, "_wait_for_batch"): 1,
+    (transport, "outcome_of_row"): 4,
+}
 
 
-@pytest.mark.parametrize(("where", "nth"), [(where, nth) for where, times in STEPS.items() for nth in range(times)])
+@pytest.mark.parametrize(
+    ("module", "name", "nth"), [(*step, nth) for step, times in STEPS.items() for nth in range(times)]
+)
 @pytest.mark.parametrize("after", [False, True])
-def test_a_kill_anywhere_pays_for_nothing_twice(tmp_path, monkeypatch, where, nth, after):
+def test_a_kill_anywhere_pays_for_nothing_twice(tmp_path, monkeypatch, module, name, nth, after):
     """The job dies before or after the n-th time it takes a step; the next run finds the batch again."""
     prompts = [f"{index}" for index in range(5)]
-    real, count = getattr(batch, where), iter(range(100))
+    real, count = getattr(module, name), iter(range(100))
 
     def deadly(*arguments):
         dies = next(count) == nth
@@ -91,7 +98,7 @@ def test_a_kill_anywhere_pays_for_nothing_twice(tmp_path, monkeypatch, where, nt
 
     with Server() as server:
         with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(batch, where, deadly)
+            patched.setattr(module, name, deadly)
             ask(server, requests_for(prompts), tmp_path / "store")
         frame, _ = ask(server, requests_for(prompts), tmp_path / "store")
         assert {len(times) for times in server.answered.values()} == {1}
@@ -103,7 +110,7 @@ def test_another_job_collects_what_a_killed_one_sent(tmp_path, monkeypatch):
     """Also the rows that it did not ask for itself: they were paid for."""
     with Server() as server:
         with monkeypatch.context() as patched:
-            patched.setattr(batch, "_wait", lambda *_: (_ for _ in ()).throw(Killed))
+            patched.setattr(send, "_wait_for_batch", lambda *_: (_ for _ in ()).throw(Killed))
             with pytest.raises(Killed):
                 ask(server, requests_for(["one", "two"]), tmp_path / "store")
         _, metadata = ask(server, requests_for(["two", "three"]), tmp_path / "store")
@@ -132,7 +139,7 @@ def test_a_row_that_no_round_answers_fails_with_its_last_reason(tmp_path):
 def test_a_batch_that_is_gone_names_the_file_to_delete(tmp_path, monkeypatch):
     with Server() as server:
         with monkeypatch.context() as patched, pytest.raises(Killed):
-            patched.setattr(batch, "_wait", lambda *_: (_ for _ in ()).throw(Killed))
+            patched.setattr(send, "_wait_for_batch", lambda *_: (_ for _ in ()).throw(Killed))
             ask(server, requests_for(["one"]), tmp_path / "store")
         server.batches.clear()
         with pytest.raises(UserError, match=r"batch_0 is gone for good, delete .*/batches/file-0\.json"):

@@ -11,11 +11,11 @@ import pytest
 from api_server import MODEL, Server, requests_for, said
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import capability_check, transport
+from biasatlas.models.endpoint import Found, capability_check, read_found, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.calls import Unsupported, call_of
 from biasatlas.models.endpoint.capability_check import check
-from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
 

@@ -9,8 +9,9 @@ from api_server import Server, requests_for
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
+from biasatlas.models.endpoint import Found
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 
 EXCHANGES = yaml.safe_load((Path(__file__).parent / "exchanges.yaml").read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ import json
 import pytest
 from conftest import ROOT
 
-from biasatlas.models.endpoint.services import Services, services
+from biasatlas.models.endpoint import Services, services
 from biasatlas.models.endpoint.transport import outcome
 
 FORMS = json.loads((ROOT / "tests/api/forms.json").read_text(encoding="utf-8"))

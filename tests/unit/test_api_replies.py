@@ -6,8 +6,9 @@ import math
 import pytest
 from api_server import MODEL, NO_ANSWERS, ODDITIES, Server, requests_for, said
 
+from biasatlas.models.endpoint import Found
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.replies import NO_TEXT, BadReply, printable, read_reply, stored
 from biasatlas.models.store import ResponseStore
 

@@ -11,11 +11,10 @@ from api_server import MODEL, Server, requests_for
 
 from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import transport
+from biasatlas.models.endpoint import Found, same_model, services, transport
 from biasatlas.models.endpoint.answer import Endpoint
 from biasatlas.models.endpoint.calls import bound, cost, prices
-from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.endpoint.services import same_model, services
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.store import ResponseStore
 from biasatlas.workflow import check, sizes
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from api_server import requests_for
 
-from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint import Found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.local.entry import HfEntry
 from biasatlas.workflow.job_resources import job_resources
 

@@ -9,8 +9,9 @@ from obstore.store import MemoryStore, from_url
 
 from biasatlas.errors import UserError
 from biasatlas.models import objects
+from biasatlas.models.endpoint import Found
 from biasatlas.models.endpoint.answer import Endpoint
-from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.spending import Budget
 from biasatlas.models.objects import Objects
 from biasatlas.models.store import ResponseStore

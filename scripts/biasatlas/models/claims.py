@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from biasatlas.errors import UserError
+from biasatlas.models.store import key_number
 
 #: Bytes of a journal that are locked for more than one call: by each process at work, and by the one that works through
 #: batches.
@@ -54,7 +55,7 @@ class Journal:
     def claim(self, name: str) -> bool:
         """Take, or keep, what has a ``name`` (64 hex digits); False where another process has it."""
         if not self._claims[name]:
-            if not _lock(self._file, _place(name), fcntl.F_WRLCK, self._path):
+            if not _lock(self._file, key_number(name), fcntl.F_WRLCK, self._path):
                 return False
             self._write(b"+", name)
         self._claims[name] += 1
@@ -66,7 +67,7 @@ class Journal:
         if not self._claims[name]:
             del self._claims[name]
             self._write(b"-", name)
-            _lock(self._file, _place(name), fcntl.F_UNLCK, self._path)
+            _lock(self._file, key_number(name), fcntl.F_UNLCK, self._path)
 
     def is_touched(self, name: str) -> bool:
         """Whether another process may have answered ``name`` since :meth:`read_claims`: then look at the store."""
@@ -113,10 +114,6 @@ def alone(folder: Path) -> Iterator[None]:
         yield
     finally:
         os.close(file)
-
-
-def _place(name: str) -> int:
-    return int(name[:15], 16)
 
 
 def _lock(file: int, place: int, kind: int, path: Path) -> bool:

@@ -100,16 +100,16 @@ class ResponseStore:
     def get(self, keys: Iterable[str]) -> dict[str, dict]:
         """The values of those ``keys`` that are stored, from all shards."""
         self.refresh()
-        found = sorted((place, key) for key in set(keys) if (place := self._index.get(_number(key))) is not None)
+        found = sorted((place, key) for key in set(keys) if (place := self._index.get(key_number(key))) is not None)
         values = ((key, self.read(key)) for _, key in found)
         return {key: value for key, value in values if value is not None}
 
     def __contains__(self, key: str) -> bool:
-        return _number(key) in self._index
+        return key_number(key) in self._index
 
     def read(self, key: str) -> dict | None:
         """The value under ``key``, None if there is none (as of the last :meth:`refresh`)."""
-        place = self._index.get(_number(key))
+        place = self._index.get(key_number(key))
         line = b"" if place is None else self._line_at(place)
         return json.loads(line)["value"] if line[_KEY] == key.encode() and _whole(line) else None
 
@@ -150,7 +150,7 @@ class ResponseStore:
                     log.warning("%s, line %d: damaged, and passed over; repair it: %s", path, known.lines, REPAIR)
 
     def _note(self, line: bytes, shard: int, place: int) -> None:
-        name = _number(line[_KEY])
+        name = key_number(line[_KEY])
         older = self._index.get(name)
         if line.endswith(_TAKEN_BACK):
             self._index.pop(name, None)
@@ -251,7 +251,7 @@ def _lines(path: Path, read: _Read) -> Iterator[tuple[int, bytes]]:
             yield place, line
 
 
-def _number(key: str | bytes) -> int:
+def key_number(key: str | bytes) -> int:
     """The first 60 bits of a key."""
     return int(key[:15], 16)
 

@@ -264,7 +264,7 @@ def _state(claim: Claim, tests: _Tests) -> tuple[State, str]:
         least = f"{claim.floor:.2g}, and {tests.needed:.2g} is needed corrected for all tests of the run"
         return "untestable", f"its test can give no p-value below {least}"
     few, levels = _fewest(claim)
-    nearest, farthest = _with_missing(claim)
+    nearest, farthest = _distances(claim, *_with_missing(claim))
     if tests.biased:
         if levels < claim.lower_from:
             return "undecided", _too_few(few, levels, claim.lower_from)
@@ -288,10 +288,10 @@ def _moved(claim: Claim) -> str:
 
 
 def _with_missing(claim: Claim) -> tuple[float, float]:
-    """How near neutral and how far from it the interval comes, wherever missing answers could have moved it."""
+    """The interval from the lowest to the highest that missing answers could have moved it."""
     low, high = _interval(claim)
     least, most = claim.bounds or (claim.value, claim.value)
-    return _distances(claim, low + min(least - claim.value, 0.0), high + max(most - claim.value, 0.0))
+    return low + min(least - claim.value, 0.0), high + max(most - claim.value, 0.0)
 
 
 def _distances(claim: Claim, low: float, high: float) -> tuple[float, float]:
@@ -340,10 +340,8 @@ def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
     allowed = level(claim.analyses, alpha * p / counted if counted > 0 else tests.needed)
     t = -float(scipy.special.stdtrit(max(claim.df, 1.0), allowed / 2))
     below, above = _errors(claim)
-    low, high = _interval(claim)
-    least, most = claim.bounds or (claim.value, claim.value)
-    low = min(claim.value - t * below, low + min(least - claim.value, 0.0))
-    high = max(claim.value + t * above, high + max(most - claim.value, 0.0))
+    low, high = _with_missing(claim)
+    low, high = min(claim.value - t * below, low), max(claim.value + t * above, high)
     if (claim.own_p or 0.0) > allowed:  # its own test does not tell it from neutral
         low, high = min(low, claim.neutral), max(high, claim.neutral)
     near = levels >= (claim.lower_from if far else min(claim.lower_from, claim.upper_from))

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
+from biasatlas.models.endpoint import read_found
 from biasatlas.models.endpoint.calls import bound, is_exact
-from biasatlas.models.endpoint.entry import ApiEntry, read_found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.entry import Entry
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import KINDS, preview_requests

@@ -6,7 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
-from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
+from biasatlas.models.endpoint import Found, read_found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 

@@ -109,23 +109,18 @@ def _option_scores(step: Step, column: str) -> pd.DataFrame:
                 raise UserError(f"{where}: a second row of {item_id} by {row['model']}. Keep one.")
             scores[item_id] = [_score(where, row, option) for option in _OPTIONS]
     log_unknown(path, "items", scores.keys() - set(step.items["item_id"]))
-    found = requests["item_id"].map(scores)
-    return _best(requests, found, requests["item_id"].isin(scores), list(LABELS))
+    known = requests["item_id"].isin(scores)
+    table = np.array([scores.get(item, [0.0] * len(LABELS)) for item in requests["item_id"]])
+    best = table == table.max(axis=1, keepdims=True)
+    one = best.sum(axis=1) == 1  # a tie is no answer
+    picked = pd.Series(np.asarray(LABELS)[best.argmax(axis=1)], requests.index, dtype=object).where(one & known)
+    status = np.select([~known, ~one], ["failed", "unparseable"], "ok")
+    detail = np.select([~known, ~one], ["no row", "two options of the same score"], "")
+    return chosen(requests["request_id"], picked, LABELS, status, detail)
 
 
 #: Formats of a user's own predictions.
 FORMATS = {"unifiedqa": read_unifiedqa, "option_scores": read_option_scores}
-
-
-def _best(requests: pd.DataFrame, scores: pd.Series, known: pd.Series, labels: list[str]) -> pd.DataFrame:
-    """The option of the highest score of each request; a tie is no answer."""
-    table = np.array([row if there else [0.0] * len(labels) for row, there in zip(scores, known, strict=True)])
-    best = table == table.max(axis=1, keepdims=True)
-    one = best.sum(axis=1) == 1
-    picked = pd.Series(np.asarray(labels)[best.argmax(axis=1)], requests.index, dtype=object).where(one & known)
-    status = np.select([~known, ~one], ["failed", "unparseable"], "ok")
-    detail = np.select([~known, ~one], ["no row", "two options of the same score"], "")
-    return chosen(requests["request_id"], picked, labels, status, detail)
 
 
 def _score(where: str, row: dict[str, str], option: str) -> float:

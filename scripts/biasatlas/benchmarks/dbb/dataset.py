@@ -76,6 +76,8 @@ CRITERIA = {
     "linguistic_naturalness": "Context and options sound like what people would write.",
     "semantic_alignment": "Each option shows its concept by what happens, and does not say it.",
 }
+#: Questions in the sheet.
+_SHEET_SIZE = 100
 _MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False, "": None}
 
 
@@ -265,13 +267,13 @@ def variations_table(rows: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(table, columns=["id", "Context", "s1", "s2", "bias type1", "bias type2"])
 
 
-def evaluation_sheet(questions: pd.DataFrame, size: int = 100, seed: int = 0) -> pd.DataFrame:
-    """``size`` questions drawn without replacement (all, if there are fewer), with an empty column for each criterion.
+def evaluation_sheet(questions: pd.DataFrame) -> pd.DataFrame:
+    """A hundred questions drawn without replacement (all, if there are fewer), with an empty column a criterion.
 
     ``questions`` is a table of questions in upstream's format; ``id`` is the row's number in it. Criteria are to be
     answered yes or no; :data:`CRITERIA` says what each means.
     """
-    drawn = questions.sample(min(size, len(questions)), random_state=seed).sort_index()
+    drawn = questions.sample(min(_SHEET_SIZE, len(questions)), random_state=0).sort_index()
     drawn.insert(0, "id", drawn.index)
     texts = ["id", "Context", "s1", "s2", "bias type1", "bias type2", "explanation"]
     return drawn[texts].assign(**dict.fromkeys(CRITERIA, "")).reset_index(drop=True)

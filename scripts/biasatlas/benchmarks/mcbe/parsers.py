@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Literal
 
 from biasatlas.benchmarks.shared.parsing import REFUSED, UNPARSEABLE, Answer
-from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser, Whole
+from biasatlas.benchmarks.shared.parsing.named import REPLIES, Parser
 from biasatlas.benchmarks.shared.parsing.normalise import declines, plain
 from biasatlas.benchmarks.shared.parsing.numbers import place, stated_number
 from biasatlas.benchmarks.shared.parsing.options import Options
@@ -82,14 +82,6 @@ def _read_first_number(text: str, options: Options) -> Answer:
     return place(Decimal(str(value)), values, nearest=True)
 
 
-#: Parsers of whole replies, the authors' and ours, by the name that a request's column ``parser`` has.
-MCBE_REPLIES: dict[str, Whole] = {
-    "mcbe_first_five_characters": _read_letter_in_five,
-    "mcbe_substring": _read_any_label,
-    "mcbe_first_number": _read_first_number,
-}
-
-
 def _open_letter_in_five(text: str, options: Options) -> Answer | None:
     return _read_letter_in_five(text, options) if len(text) >= 5 else None
 
@@ -103,7 +95,7 @@ def _open_first_number(text: str, options: Options) -> Answer | None:
     return None if match is None or text[match.end() :] in ("", ".") else _read_first_number(text, options)
 
 
-#: The same for choices.
+#: The authors' parsers, by the name that a request's column ``parser`` has.
 PARSERS: dict[str, Parser] = {
     "mcbe_first_five_characters": Parser(_read_letter_in_five, _open_letter_in_five),
     "mcbe_substring": Parser(_read_any_label, _open_any_label),
@@ -113,4 +105,5 @@ PARSERS: dict[str, Parser] = {
 
 def read_reply(parser: str, text: str, labels: Sequence[str]) -> Answer:
     """A whole reply, as the parser of this name has it."""
-    return (REPLIES | MCBE_REPLIES)[parser](text, Options.of(labels))
+    whole = PARSERS[parser].whole if parser in PARSERS else REPLIES[parser]
+    return whole(text, Options.of(labels))

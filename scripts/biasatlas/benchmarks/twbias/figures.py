@@ -136,7 +136,7 @@ def gender_attributes(step: Step) -> Figure:
         step.styles,
         label=_EFFECT,
         reference=0,
-        order=list(effects.groupby("attribute_category")["n"].max().sort_values(ascending=False, kind="stable").index),
+        order=list(_attribute_categories(effects)),
         names={group: f"{GROUP_NAMES[group]} sentences" for group in GENDERS},
         panels="target_group",
         empty="no sentences about gender were scored, or every attribute category is too small",
@@ -154,7 +154,7 @@ def gender_attributes_as_printed(step: Step) -> Figure:
     table = table[table["target_group"] == "female"]
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about women were scored, or every attribute category is too small")
-    models, categories = list(table["model"].unique()), _attribute_categories(table, "female")
+    models, categories = list(table["model"].unique()), _attribute_categories(table)
     colours = ScalarMappable(
         Normalize(*(np.array([-1, 1]) * _colour_limit(table[table["metric"] == "effect_size"]))), "RdBu_r"
     )
@@ -220,9 +220,8 @@ def ethnic_attributes(step: Step) -> Figure:
     if table["value"].notna().sum() == 0:
         return empty_figure("no sentences about ethnic groups were scored, or every attribute category is too small")
     models = list(table["model"].unique())
-    categories = {
-        group: _attribute_categories(table, group) for group in ETHNIC_GROUPS if (table["target_group"] == group).any()
-    }
+    by_group = dict(list(table.groupby("target_group")))
+    categories = {group: _attribute_categories(by_group[group]) for group in ETHNIC_GROUPS if group in by_group}
     sizes = [len(names) for names in categories.values()]
     # More models than stand side by side share the page: narrower panels with smaller numbers in them.
     many = len(models) > _SIDE_BY_SIDE
@@ -279,7 +278,7 @@ def ethnic_attributes_as_printed(step: Step) -> Figure:
         return empty_figure(
             "no sentences about Indigenous Peoples were scored, or every attribute category is too small"
         )
-    models, categories = list(table["model"].unique()), _attribute_categories(table, "indigenous")
+    models, categories = list(table["model"].unique()), _attribute_categories(table)
     references = [reference for reference in (*ETHNIC_GROUPS, "han") if reference != "indigenous"]
     drawing, axes = panel_grid(2 * len(models), 2.2, 0.75 + 0.17 * len(categories), sharex=True, sharey=True)
     limit = _colour_limit(table[table["metric"] == "effect_size"])
@@ -309,15 +308,9 @@ def _no_verdict(drawing: Figure) -> None:
     drawing.suptitle(textwrap.fill(said, int(14 * drawing.get_figwidth())), fontsize=9)
 
 
-def _attribute_categories(table: pd.DataFrame, group: str) -> dict[str, int]:
-    """Attribute category of a group -> its largest n, largest first."""
-    return (
-        table[table["target_group"] == group]
-        .groupby("attribute_category")["n"]
-        .max()
-        .sort_values(ascending=False, kind="stable")
-        .to_dict()
-    )
+def _attribute_categories(rows: pd.DataFrame) -> dict[str, int]:
+    """Attribute category -> its largest n, largest first."""
+    return rows.groupby("attribute_category")["n"].max().sort_values(ascending=False, kind="stable").to_dict()
 
 
 def _value_grid(

@@ -22,16 +22,15 @@ from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.errors import UserError
 from biasatlas.models import UNRESOLVED_BOUND
 from biasatlas.models.claims import Journal
-from biasatlas.models.endpoint import batch, send
+from biasatlas.models.endpoint import Found, read_found, same_model, send
 from biasatlas.models.endpoint.calls import Call, Unsupported, cost, planned_call, prices, sampling
 from biasatlas.models.endpoint.capability_check import check
-from biasatlas.models.endpoint.entry import ApiEntry, Found, read_found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.replies import BadReply, continuation_logprobs, is_declined, stored
-from biasatlas.models.endpoint.services import same_model
 from biasatlas.models.endpoint.spending import DECLINED, Budget, Job, recount
 from biasatlas.models.interface import ModelContext
 from biasatlas.models.sampling import Masses, choice_columns, fill_sampling, sampled_choice
-from biasatlas.models.store import ResponseStore
+from biasatlas.models.store import ResponseStore, key_number
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +107,7 @@ class Endpoint:
         found = self.found or check(self.entry)
         if plan.repeated and not found.samples:
             raise UserError(
-                f"{self.entry.model} at {self.entry.base_url} gives equal calls at temperature 1 one text, so repeats "
+                f"{self.entry.where} gives equal calls at temperature 1 one text, so repeats "
                 "would measure nothing: it is greedy, or a cache answers. Have it sample (`extra_body`; of "
                 "`transformers serve`: `{generation_config: '{\"do_sample\": true}'}`) or switch the cache off, and "
                 "remove the model's .checked file."
@@ -123,10 +122,10 @@ class Endpoint:
             if job.stop:
                 raise job.stop
             if self.entry.batch:
-                batch.run(list(_missing(_planned(requests, self.entry), store, 1)), job)
+                send.in_batches(list(_missing(_planned(requests, self.entry), store, 1)), job)
             else:
                 most = self._most(found)
-                send.run(_missing(_planned(requests, self.entry), store, most), job, replace(found, n=most))
+                send.one_by_one(_missing(_planned(requests, self.entry), store, most), job, replace(found, n=most))
             job.check_passed()
         seconds = time.monotonic() - started
         log.info("%d answers, %d failed, in %.1f s", job.answered, len(job.failed), seconds)
@@ -210,7 +209,7 @@ class _Plan:
         for _, call in planned:
             if isinstance(call, Unsupported):
                 continue
-            new = call.keys[seen[name := int(call.name[:15], 16)] :]
+            new = call.keys[seen[name := key_number(call.name)] :]
             seen[name] += len(new)
             plan.wanted += len(new)
             records = [record for key in new if (record := _stored(key, store))]
@@ -231,10 +230,9 @@ class _Plan:
                 "%d calls are under way elsewhere, or were when a job ended: those may have been paid for", under_way
             )
         log.info(
-            "%s at %s: %d answers, %d of them in the store. The rest: %d calls, about %d prompt tokens, at most %d "
+            "%s: %d answers, %d of them in the store. The rest: %d calls, about %d prompt tokens, at most %d "
             "completion tokens, %.4f %s; budget %s, spent so far %.4f",
-            entry.model,
-            entry.base_url,
+            entry.where,
             self.wanted,
             self.wanted - self.missing,
             self.calls,
@@ -272,7 +270,7 @@ class _Taken:
 
     def count(self, call: Call, records: list[dict]) -> None:
         """Add the ``records`` of a call, but for those of an equal one before."""
-        new = records[self._seen[name := int(call.name[:15], 16)] :]
+        new = records[self._seen[name := key_number(call.name)] :]
         self._seen[name] += len(new)
         for record in new:
             failed = record["status"] == "failed"
@@ -293,11 +291,9 @@ class _Taken:
             self.counts["one_text"] += len({record.get("text") for record in records}) == 1
 
     def metadata(self, found: Found | None) -> dict[str, Any]:
-        counts = {
-            name: self.counts[name] for name in ("calls", "answers", "failed", "uncounted", "sampled", "one_text")
-        }
-        tokens = {name: self.counts[name] for name in ("prompt_tokens", "completion_tokens")}
-        counts |= {name: self.counts[name] for name in ("thought", "thinking_tokens") if self.counts[name]}
+        names = ["calls", "answers", "failed", "uncounted", "sampled", "one_text"]
+        names += [name for name in ("thought", "thinking_tokens") if self.counts[name]]
+        names += ["prompt_tokens", "completion_tokens"]
         warnings = []
         if others := {name for name in self.served_models if not same_model(name, self.entry.model)}:
             warnings.append(f"the endpoint answers as {', '.join(sorted(others))}, not as {self.entry.model}")
@@ -314,20 +310,16 @@ class _Taken:
             warnings.append(
                 f"of {self.counts['sampled']} requests sampled, {self.counts['one_text']} got one text each time"
             )
-        return (
-            counts
-            | tokens
-            | {
-                "cost": cost(self.entry, *tokens.values()),
-                "currency": self.entry.currency,
-                "prices_per_million": prices(self.entry),
-                "thinking": self.entry.thinking and self.entry.thinking.model_dump(),
-                "served_models": sorted(self.served_models),
-                "fingerprints": sorted(self.fingerprints),
-                "found": asdict(found) if found else None,
-                "warnings": warnings,
-            }
-        )
+        return {name: self.counts[name] for name in names} | {
+            "cost": cost(self.entry, self.counts["prompt_tokens"], self.counts["completion_tokens"]),
+            "currency": self.entry.currency,
+            "prices_per_million": prices(self.entry),
+            "thinking": self.entry.thinking and self.entry.thinking.model_dump(),
+            "served_models": sorted(self.served_models),
+            "fingerprints": sorted(self.fingerprints),
+            "found": asdict(found) if found else None,
+            "warnings": warnings,
+        }
 
 
 def responses(row: Mapping, records: list[dict] | Unsupported, parsers: Mapping[str, Parser]) -> list[dict]:

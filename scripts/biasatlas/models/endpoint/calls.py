@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, cast
@@ -11,9 +11,8 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import ASKED
-from biasatlas.models.endpoint.entry import ApiEntry, Found
-from biasatlas.models.endpoint.services import services
+from biasatlas.models.endpoint import ASKED, Found, services
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling
 from biasatlas.models.store import content, keys
@@ -23,6 +22,9 @@ HEADROOM = 0.95
 
 #: What a call wants of the reply: the text, the first token's top log-probabilities, or those of the prompt's tokens.
 Wants = Literal["text", "first_token", "prompt"]
+
+#: Most requests, and most bytes, in one batch: services take 50,000 and 100 MB.
+MAX_ROWS, MAX_BYTES = 50_000, 90_000_000
 
 PATHS: dict[Wants, str] = {"text": "/chat/completions", "first_token": "/chat/completions", "prompt": "/completions"}
 
@@ -188,6 +190,32 @@ def echo_body(text: str, entry: ApiEntry) -> dict:
     """The call that returns ``text``'s own log-probabilities. One token is written, since servers differ on none."""
     body = {"model": entry.model, "prompt": text, "max_tokens": 1, "temperature": 1.0, "echo": True, "logprobs": 1}
     return body | entry.extra_body
+
+
+def split_into_batches(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
+    """``calls`` in parts that one batch takes each."""
+    chunk: list[Call] = []
+    size = 0
+    for call in calls:
+        length = len(batch_row(call, entry))
+        if chunk and (len(chunk) == MAX_ROWS or size + length > MAX_BYTES):
+            yield chunk
+            chunk, size = [], 0
+        chunk.append(call)
+        size += length
+    if chunk:
+        yield chunk
+
+
+def batch_row(call: Call, entry: ApiEntry) -> bytes:
+    """A call as a line of a batch's input."""
+    row = {"custom_id": call.keys[0], "method": "POST", "url": batch_path(call, entry), "body": call.body}
+    return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+
+def batch_path(call: Call, entry: ApiEntry) -> str:
+    """A call's path as batches name it, with the version that ends the base URL: /v1/chat/completions."""
+    return f"/{entry.base_url.rpartition('/')[2]}{PATHS[call.wants]}"
 
 
 def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:

@@ -18,10 +18,10 @@ import openai
 
 from biasatlas import progress
 from biasatlas.errors import UserError
+from biasatlas.models.endpoint import Found, services
 from biasatlas.models.endpoint.calls import PATHS, Wants, call_of, echo_body
-from biasatlas.models.endpoint.entry import ApiEntry, Found
+from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.replies import continuation_logprobs, read_reply
-from biasatlas.models.endpoint.services import services
 from biasatlas.models.endpoint.spending import Limits
 from biasatlas.models.endpoint.transport import (
     asked_wait_s,
@@ -94,7 +94,7 @@ def check(entry: ApiEntry) -> Found:
 class _Probe:
     def __init__(self, entry: ApiEntry, client: openai.OpenAI):
         self.entry, self.client = entry, client
-        self.where = f"{entry.model} at {entry.base_url}"
+        self.where = entry.where
         self.names: set[str] = set()
         self.limits = Limits(entry)
         self.dialect = services().dialects[entry.dialect]
@@ -118,7 +118,7 @@ class _Probe:
         if self.entry.top_logprobs and not self.entry.thinking:
             self._check_top()
         if self.entry.prompt_logprobs:
-            check_logprobs(self.entry)
+            self._check_logprobs()
         log.info("%s: %s", self.where, dataclasses.asdict(found))
         return found
 
@@ -242,24 +242,18 @@ class _Probe:
         if count < self.entry.top_logprobs:
             log.warning("%s gives %d top log-probabilities, not %d", self.where, count, self.entry.top_logprobs)
 
+    def _check_logprobs(self) -> None:
+        """Raise UserError unless echoes have the log-probabilities of writing, in whatever order they are asked.
 
-def check_logprobs(entry: ApiEntry) -> None:
-    """Raise UserError unless echoes have the log-probabilities of writing, in whatever order they are asked.
-
-    The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again, and
-    again when all texts are echoed once more in another order: what a server keeps of one must not change the next.
-    """
-    where, differences = f"{entry.model} at {entry.base_url}", []
-    with openai.OpenAI(**options(entry, timeout_s=entry.timeout_s)) as client:
+        The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again,
+        and again when all texts are echoed once more in another order: what a server keeps of one must not change the
+        next.
+        """
 
         def logprobs(text: str, echo: bool) -> dict:
-            body = echo_body(text, entry) | {"echo": echo}
-            (record, *_) = read_reply(
-                client.post(PATHS["prompt"], cast_to=httpx2.Response, body=body).content, "prompt"
-            )
-            assert record
-            return record
+            return self._ask(echo_body(text, self.entry) | {"echo": echo}, "prompt")[0]
 
+        differences: list[float] = []
         echoes: dict[str, list[float | None]] = {}
         try:
             for text in ("The capital of France is", "One, two, three, four,", "My name is", "今天的天气很好,"):
@@ -279,12 +273,12 @@ def check_logprobs(entry: ApiEntry) -> None:
                 differences += [abs(one - other) for one, other in pairs if one is not None and other is not None]
         except (openai.OpenAIError, ValueError, LookupError) as error:
             raise UserError(
-                f"{where} returns no log-probabilities of a prompt ({shown(str(error), entry)}). "
+                f"{self.where} returns no log-probabilities of a prompt ({shown(str(error), self.entry)}). "
                 "Set `prompt_logprobs: false`."
             ) from None
-    if not differences or not max(differences) < MAX_DIFFERENCE_NATS:
-        raise UserError(
-            f"{where}: log-probabilities of a prompt differ from those of writing, or from those of another time, by "
-            f"{max(differences, default=math.nan):.3f} nats on a known text, so they cannot be trusted. "
-            "Set `prompt_logprobs: false`."
-        )
+        if not differences or not max(differences) < MAX_DIFFERENCE_NATS:
+            raise UserError(
+                f"{self.where}: log-probabilities of a prompt differ from those of writing, or from those of another "
+                f"time, by {max(differences, default=math.nan):.3f} nats on a known text, so they cannot be trusted. "
+                "Set `prompt_logprobs: false`."
+            )

@@ -1,19 +1,15 @@
-"""An endpoint's entry in the configuration, what the kind ``api`` can do, and what the check of an endpoint found."""
+"""An endpoint's entry in the configuration, and what the kind ``api`` can do."""
 
 import json
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import TypeAdapter, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic import ValidationInfo, field_validator, model_validator
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint import VERSION
-from biasatlas.models.endpoint.services import services
+from biasatlas.models.endpoint import VERSION, services
 from biasatlas.models.entry import THINKING, Entry, SamplingSettings, Thinks, lacks_setting, refuse_both, turned_off
 from biasatlas.models.interface import Kind
 from biasatlas.stages import field
@@ -23,59 +19,40 @@ if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
 
 
-#: Fields that `extra_body` may not hold, in lower case, and what they are said by.
+#: Why `extra_body` may not hold some fields -> their names, in lower case.
 _NOT_EXTRA = {
-    **dict.fromkeys(("model", "models"), "the key `model` says it"),
-    **dict.fromkeys(
-        (
-            *("messages", "prompt", "input", "suffix", "stop", "stop_token_ids", "bad_words"),
-            *("system", "instructions", "system_instruction", "conversation", "previous_response_id"),
-            *("continue_final_message", "add_generation_prompt"),
-            *("tools", "functions", "tool_choice", "plugins", "web_search_options"),
-        ),
-        "the request says it",
+    "the key `model` says it": "model models",
+    "the request says it": (
+        "messages prompt input suffix stop stop_token_ids bad_words system instructions system_instruction "
+        "conversation previous_response_id continue_final_message add_generation_prompt "
+        "tools functions tool_choice plugins web_search_options"
     ),
-    **dict.fromkeys(("truncate_prompt_tokens", "transforms"), "prompts are sent whole"),
-    **dict.fromkeys(("stream", "stream_options", "background", "store"), "replies are read whole, as they come"),
-    **dict.fromkeys(
-        (
-            *("response_format", "structured_outputs", "grammar", "json_schema"),
-            *("guided_choice", "guided_json", "guided_regex", "guided_grammar"),
-        ),
-        "a model that may only say what is read cannot refuse",
+    "prompts are sent whole": "truncate_prompt_tokens transforms",
+    "replies are read whole, as they come": "stream stream_options background store",
+    "a model that may only say what is read cannot refuse": (
+        "response_format structured_outputs grammar json_schema guided_choice guided_json guided_regex guided_grammar"
     ),
-    **dict.fromkeys(("n", "best_of", "n_cmpl", "num_choices"), "the key `n`, and the protocol's repeats, say it"),
-    **dict.fromkeys(
-        (
-            *("temperature", "top_p", "top_k", "min_p", "seed", "random_seed"),
-            *("frequency_penalty", "presence_penalty", "repetition_penalty", "repeat_penalty", "logit_bias"),
-            *("ignore_eos", "use_beam_search", "length_penalty", "no_repeat_ngram_size"),
-            *("typical_p", "top_a", "tfs_z", "mirostat", "dynatemp_range", "xtc_probability", "dry_multiplier"),
-        ),
-        "the protocol says it, or the model's `sampling`",
+    "the key `n`, and the protocol's repeats, say it": "n best_of n_cmpl num_choices",
+    "the protocol says it, or the model's `sampling`": (
+        "temperature top_p top_k min_p seed random_seed frequency_penalty presence_penalty repetition_penalty "
+        "repeat_penalty logit_bias ignore_eos use_beam_search length_penalty no_repeat_ngram_size "
+        "typical_p top_a tfs_z mirostat dynatemp_range xtc_probability dry_multiplier"
     ),
-    **dict.fromkeys(
-        (
-            *("max_tokens", "max_completion_tokens", "max_output_tokens", "max_new_tokens", "max_tokens_to_sample"),
-            *("n_predict", "num_predict", "max_length", "min_tokens"),
-        ),
-        "the protocol says how long an answer may be, and `thinking` how long its thinking",
+    "the protocol says how long an answer may be, and `thinking` how long its thinking": (
+        "max_tokens max_completion_tokens max_output_tokens max_new_tokens max_tokens_to_sample "
+        "n_predict num_predict max_length min_tokens"
     ),
-    **dict.fromkeys(
-        ("logprobs", "top_logprobs", "prompt_logprobs", "echo", "n_probs"),
-        "the keys `top_logprobs` and `prompt_logprobs` say it",
-    ),
-    **dict.fromkeys(("api_key", "authorization", "key"), "a key has `key_env`"),
-    "extra_body": "what is in it stands here itself",
+    "the keys `top_logprobs` and `prompt_logprobs` say it": "logprobs top_logprobs prompt_logprobs echo n_probs",
+    "a key has `key_env`": "api_key authorization key",
+    "what is in it stands here itself": "extra_body",
 }
 
 #: Headers that every call has, in lower case.
-_OWN_HEADERS = {
-    *("connection", "accept-encoding", "accept", "content-type", "content-length", "content-encoding", "host"),
-    *("transfer-encoding", "te", "upgrade", "proxy-connection", "expect", "user-agent", "trailer", "keep-alive"),
-    *("range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "prefer"),
-    *("x-http-method", "x-http-method-override", "x-method-override"),
-}
+_OWN_HEADERS = (
+    "connection accept-encoding accept content-type content-length content-encoding host transfer-encoding te upgrade "
+    "proxy-connection expect user-agent trailer keep-alive range if-range if-match if-none-match if-modified-since "
+    "if-unmodified-since prefer x-http-method x-http-method-override x-method-override"
+)
 
 
 class ApiEntry(Entry):
@@ -240,6 +217,11 @@ class ApiEntry(Entry):
         return f"asked without {' and '.join(self.without)}" if self.without else ""
 
     @property
+    def where(self) -> str:
+        """The model and its endpoint, as messages name them."""
+        return f"{self.model} at {self.base_url}"
+
+    @property
     def is_priced(self) -> bool:
         """Whether it is known what its calls cost."""
         return bool(self.prices or self.price_input_per_million or self.price_output_per_million)
@@ -268,8 +250,9 @@ class ApiEntry(Entry):
     def _only_further(cls, body: dict[str, Any]) -> dict[str, Any]:
         """Refuse fields that a request or another key says, and values that are no JSON."""
         for name in body:
-            if (known := name.strip().lower()) in _NOT_EXTRA:
-                raise ValueError(f"{name!r} may not stand here: {_NOT_EXTRA[known]}")
+            for why, names in _NOT_EXTRA.items():
+                if name.strip().lower() in names.split():
+                    raise ValueError(f"{name!r} may not stand here: {why}")
         try:
             text = json.dumps(body, allow_nan=False)
         except (TypeError, ValueError):
@@ -287,7 +270,8 @@ class ApiEntry(Entry):
         if len({name.lower() for name in headers}) < len(headers):
             raise ValueError("names that differ by case alone are one header; keep one of them")
         for name, value in headers.items():
-            if name.lower() in _OWN_HEADERS or re.search("auth|api-?key|token|secret|cookie", name, re.IGNORECASE):
+            may_be_key = re.search("auth|api-?key|token|secret|cookie", name, re.IGNORECASE)
+            if may_be_key or name.lower() in _OWN_HEADERS.split():
                 raise ValueError(
                     f"{name!r} may not stand here: a key has `key_env`, and calls set their other headers themselves"
                 )
@@ -382,21 +366,6 @@ class ApiEntry(Entry):
         return name
 
 
-@dataclass(frozen=True)
-class Found:
-    """What the check of an endpoint found.
-
-    ``n`` is how many answers it gives in one call (1: it takes no ``n``). ``samples``: whether equal calls at
-    temperature 1 are answered differently. ``seed``: whether that takes a seed. ``served_model`` is the name it answers
-    under.
-    """
-
-    n: int = 1
-    samples: bool = True
-    seed: bool = False
-    served_model: str = ""
-
-
 def api_key(entry: ApiEntry) -> str:
     """The key from the environment variable that ``entry`` names; raises UserError if that is unset or empty."""
     if not entry.key_env:
@@ -405,7 +374,7 @@ def api_key(entry: ApiEntry) -> str:
     if key and key.isascii() and key.isprintable():
         return key
     raise UserError(
-        f"{entry.model} at {entry.base_url}: the environment variable {entry.key_env} (`key_env`) "
+        f"{entry.where}: the environment variable {entry.key_env} (`key_env`) "
         f"{'holds characters that no key has' if key else 'is not set'}. Put the key there: export {entry.key_env}=..."
     )
 
@@ -413,20 +382,6 @@ def api_key(entry: ApiEntry) -> str:
 def service_of(entry: ApiEntry) -> str:
     """The name of the service behind an ``entry``; '' where it is not known."""
     return entry.service or services().named(entry.base_url)
-
-
-def read_found(ready: Sequence[Path]) -> Found | None:
-    """What an earlier check wrote, from the file among those that are ``ready``; None where there was none.
-
-    Raises UserError for what is no such file.
-    """
-    path = next((path for path in ready if path.suffix == ".checked" and path.stat().st_size), None)
-    if path is None:
-        return None
-    try:
-        return TypeAdapter(Found).validate_json(path.read_bytes())
-    except ValidationError:
-        raise UserError(f"{path}: not a valid endpoint-check file. Remove it and run again.") from None
 
 
 def _tasks(entry: ApiEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -24,9 +24,8 @@ from pydantic import (
 )
 
 from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
-from biasatlas.models.endpoint import VERSION
+from biasatlas.models.endpoint import VERSION, Status, services
 from biasatlas.models.endpoint.calls import Wants
-from biasatlas.models.endpoint.services import services
 
 #: Log-probabilities in nats; rounding may put one just above 0.
 LEAST_LOGPROB, MOST_LOGPROB, _ABSENT = -9998.0, 1e-4, -9999
@@ -228,7 +227,7 @@ class Record(_Strict):
     """
 
     version: Annotated[int, Field(ge=1)] = 1
-    status: Literal["ok", "truncated", "refused", "filtered", "thought", "unparseable"]
+    status: Status
     finish_reason: str
     text: str | None = None
     detail: str | None = None
@@ -276,7 +275,7 @@ class BadReply(ValueError):
 
 def _broken(finish: str) -> BadReply:
     """What is wrong about a choice whose ``finish`` reason is no end of an answer."""
-    known = services().breaks_off(finish)
+    known = services().is_known(finish)
     why = "the endpoint broke off:" if known else "nobody knows the" if finish else "no"
     error = BadReply(f"{why} finish reason {finish}".strip())
     error.unknown = not known

@@ -1,36 +1,33 @@
-"""Calls sent one by one, as many at a time as the entry allows, each as often as it takes or may take."""
+"""Calls sent one by one, or through an endpoint's Batch API, each as often as it takes or may take.
+
+A batch under way is a small file beside the store, written before the batch exists: after a kill at any moment it is
+found again, by its id or by that of its input file, and not paid for twice.
+"""
 
 import asyncio
 import contextlib
+import itertools
+import json
 import logging
 import signal
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
 
 import httpx2
 import openai
+from openai.types import Batch
 
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.calls import PATHS, Call, charged
-from biasatlas.models.endpoint.entry import Found, service_of
-from biasatlas.models.endpoint.services import services
-from biasatlas.models.endpoint.spending import Job, Limits
-from biasatlas.models.endpoint.transport import (
-    MAX_RETRY_AFTER_S,
-    Outcome,
-    asked_wait_s,
-    backoff_s,
-    error_text,
-    fatal,
-    options,
-    outcome,
-    outcome_of,
-    reply_bytes,
-    retry_after_s,
-    shown,
-)
+from biasatlas.files import write_text
+from biasatlas.models.endpoint import Found, services, transport
+from biasatlas.models.endpoint.calls import PATHS, Call, batch_path, batch_row, charged, split_into_batches
+from biasatlas.models.endpoint.entry import service_of
+from biasatlas.models.endpoint.spending import DECLINED, Job, Limits
+from biasatlas.models.endpoint.transport import Outcome
 from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)
@@ -38,7 +35,8 @@ log = logging.getLogger(__name__)
 #: After SIGTERM calls in flight have so long to be answered: schedulers kill after 30 s.
 DRAIN_S = 20.0
 
-_POLL_S = 0.1
+#: Seconds between two looks at a batch, and at a call that another process has.
+POLL_S, _CLAIM_POLL_S = 15, 0.1
 
 #: How often a call is sent whose replies come whole and say what nobody knows: each is paid for.
 _UNKNOWN = 3
@@ -50,8 +48,11 @@ _PATIENCE_S = 600
 #: A clock that is ahead by so many seconds more was slept through, or set.
 _ASLEEP_S = 60
 
+#: What a batch comes to.
+_ENDED = {"completed", "expired", "cancelled", "failed"}
 
-def run(missing: Iterable[Call], job: Job, found: Found) -> None:
+
+def one_by_one(missing: Iterable[Call], job: Job, found: Found) -> None:
     """Ask all of ``missing`` with the entry's concurrency; ``job`` gets the records, or a reason to stop.
 
     At SIGTERM or Ctrl-C nothing more is sent and what is in flight is waited for; then raises KeyboardInterrupt.
@@ -91,7 +92,7 @@ class _Sender:
         self.refused: list[float] = []  # when the endpoint asked for fewer calls, since it last answered
 
     async def run(self, missing: Iterable[Call]) -> None:
-        self.client = openai.AsyncOpenAI(**options(self.entry, asynchronous=True))
+        self.client = openai.AsyncOpenAI(**transport.options(self.entry, asynchronous=True))
         queue = iter(missing)
         workers = [asyncio.create_task(self._work(queue)) for _ in range(self.entry.concurrency)]
         ticker = asyncio.create_task(self._tick())
@@ -133,7 +134,7 @@ class _Sender:
             return call
         if self.claimed:
             call = self.claimed.popleft()
-            await asyncio.sleep(_POLL_S)
+            await asyncio.sleep(_CLAIM_POLL_S)
             return call
         return None
 
@@ -163,7 +164,7 @@ class _Sender:
         found = Outcome("retry")
         while left and attempt < self.entry.attempts:
             if attempt:
-                await asyncio.sleep(backoff_s(attempt))
+                await asyncio.sleep(transport.backoff_s(attempt))
             keys = left[: min(most, self.answers)]
             attempt, sent = attempt + 1, sent + 1
             async with self._turn(call, keys) as paid:
@@ -172,7 +173,7 @@ class _Sender:
                 began = time.time()
                 try:
                     content = await self._send(call, keys)
-                    found = outcome(200, content, call.wants, self.service, bool(self.entry.thinking))
+                    found = transport.outcome(200, content, call.wants, self.service, bool(self.entry.thinking))
                     if found.records and not found.reason:
                         answers = filter(None, found.records)  # perhaps more than asked for
                         paid.cost = charged(self.entry, answers, paid.cost)
@@ -181,12 +182,12 @@ class _Sender:
                         kept = self._keep(call, keys, found, sent)
                         left, attempt = [key for key in left if key not in kept], 0
                         continue
-                    reason = f"BadReply: {shown(found.reason, self.entry)}"
-                    self._heed(found, shown(found.reason, self.entry))
+                    reason = f"BadReply: {transport.shown(found.reason, self.entry)}"
+                    self._heed(found, transport.shown(found.reason, self.entry))
                     if not found.records:
                         self.job.quarantine(keys[0], reason, content)
                 except openai.APIStatusError as error:
-                    found = outcome_of(error, self.entry)
+                    found = transport.outcome_of(error, self.entry)
                     reason = self._status_reason(error, found, time.time() - began)
                     paid.cost = paid.cost if found.kind == "thought" else 0.0
                     if not found.records and len(keys) > 1 and error.status_code in (400, 422):
@@ -194,7 +195,7 @@ class _Sender:
                         continue
                 except (openai.OpenAIError, httpx2.HTTPError, ValueError, TimeoutError) as error:
                     paid.cost = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else paid.cost
-                    found, reason = Outcome("retry"), shown(self._broken_reason(error), self.entry)
+                    found, reason = Outcome("retry"), transport.broken_reason(error, self.entry)
                 if record := next(iter(found.records), None):  # of an error that ends the matter
                     kept = {key: record | {"choice": place} for place, key in enumerate(keys)}
                     self.job.keep(kept, sent, call.name)
@@ -249,13 +250,13 @@ class _Sender:
             body[services().dialects[self.entry.dialect].seed] = int(keys[0][:7], 16)
         tokens = call.prompt_tokens + len(keys) * call.completion_tokens
         async with asyncio.timeout(self.entry.timeout_s):
-            return await reply_bytes(self.client, PATHS[call.wants], body, tokens)
+            return await transport.reply_bytes(self.client, PATHS[call.wants], body, tokens)
 
     async def _afford(self, worst: float) -> bool:
         """Set ``worst`` aside from the budget, waiting for what calls in flight give back; False: stop."""
         objects = self.job.store.objects
         if objects and not objects.may_send(self.entry.timeout_s):
-            self.job.stop = UserError(
+            self.job.halt(
                 f"{self.job.store.folder}: another job asks this model, or object storage could not be reached, so "
                 "nothing more is sent. All answers that came are kept; run again."
             )
@@ -267,41 +268,32 @@ class _Sender:
             await asyncio.sleep(0.05)
         return False
 
-    def _broken_reason(self, error: Exception) -> str:
-        if isinstance(error, TimeoutError):
-            return f"no whole reply within {self.entry.timeout_s:g} s (`timeout_s`)"
-        cause: BaseException | None = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
-        while cause and not str(cause) and (inner := cause.__cause__ or cause.__context__):  # wrapped without words
-            cause = inner
-        return f"{type(cause or error).__name__}: {cause or error}"
-
     def _heed(self, found: Outcome, text: str) -> None:
         """Stop the job where every other call would fail alike."""
-        if message := fatal(found.kind, text, self.entry):
-            self.job.stop = UserError(message)
+        if message := transport.fatal(found.kind, text, self.entry):
+            self.job.halt(message)
 
     def _status_reason(self, error: openai.APIStatusError, found: Outcome, round_trip_s: float) -> str:
         """The reason that an error status gives, having heeded what it asks for: to stop, or to wait."""
-        self._heed(found, error_text(error, self.entry))
-        wait_s = retry_after_s(error.response.headers)
-        if wait_s > MAX_RETRY_AFTER_S:
-            self.job.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} asks to wait {wait_s:.0f} s. All answers are kept; run "
-                f"again then. It says: {error_text(error, self.entry)}"
+        said = transport.error_text(error, self.entry)
+        self._heed(found, said)
+        wait_s = transport.retry_after_s(error.response.headers)
+        if wait_s > transport.MAX_RETRY_AFTER_S:
+            self.job.halt(
+                f"{self.entry.where} asks to wait {wait_s:.0f} s. All answers are kept; run again then. It says: {said}"
             )
         elif error.status_code in services().too_many:
-            self.limits.slow(asked_wait_s(error.response.headers), round_trip_s)
+            self.limits.slow(transport.asked_wait_s(error.response.headers), round_trip_s)
             self.refused.append(time.monotonic())
             if len(self.refused) >= self.entry.attempts and self.refused[-1] - self.refused[0] > _PATIENCE_S:
-                self.job.stop = UserError(
-                    f"{self.entry.model} at {self.entry.base_url} has asked for fewer calls for "
-                    f"{_PATIENCE_S / 60:.0f} minutes, and answered none: a limit of a longer time is used up. All "
-                    "answers are kept; run again later, or set `requests_per_minute`. It says: "
-                    f"{error.status_code} {error_text(error, self.entry)}"
+                self.job.halt(
+                    f"{self.entry.where} has asked for fewer calls for {_PATIENCE_S / 60:.0f} minutes, and answered "
+                    "none: a limit of a longer time is used up. All answers are kept; run again later, or set "
+                    f"`requests_per_minute`. It says: {error.status_code} {said}"
                 )
         elif wait_s > 0:
             self.limits.hold(wait_s)
-        return f"{error.status_code} {error_text(error, self.entry)}"
+        return f"{error.status_code} {said}"
 
     async def _tick(self) -> None:
         """Put what was stored on the disk every second, and say every now and then how far the job is."""
@@ -322,3 +314,136 @@ class _Sender:
             except UserError as error:
                 self.job.stop = error
             progress.reach(self.job.answered + len(self.job.failed), self.job.remark())
+
+
+def in_batches(missing: list[Call], job: Job) -> None:
+    """Answer the ``missing`` calls of a ``job``, each for one answer, by batches, in as many rounds as it takes.
+
+    One job at a time works through the batches of a store; others wait, and find the answers. Where nothing is known to
+    pass, the first questions go alone: if all are declined, or silent, the rest is not paid for.
+    """
+    with contextlib.ExitStack() as stack:
+        while not stack.enter_context(job.journal.batches()):
+            log.info("waiting: another job works through batches of this store")
+            time.sleep(POLL_S)
+        job.store.refresh()
+        wanted = {call.keys[0]: call for call in missing}
+        failures: dict[str, Outcome] = {}
+        with openai.OpenAI(**transport.options(job.entry, timeout_s=job.entry.timeout_s)) as client:
+            for calls in [_first_questions(wanted, job)] + [wanted] * job.entry.attempts:
+                if job.stop:
+                    return
+                if not (rest := _unanswered(calls, job)):
+                    continue
+                if not (waiting := _batches_of(client, rest, job)):
+                    job.stop = job.budget_error(max(call.worst_cost(job.entry) for call in rest.values()))
+                    return
+                for path in waiting:
+                    failures |= _collect(client, path, job, wanted)
+        for key in _unanswered(wanted, job):
+            found = failures.get(key, Outcome("retry", "no batch answered it"))
+            job.give_up([key], found.reason, found)
+
+
+def _first_questions(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
+    """One call for each of the first questions, where none has an answer yet and more are to come; else nothing."""
+    first = {call.name: call for call in reversed(wanted.values()) if call.keys[0] not in job.store}
+    if job.declined is None or len(first) < DECLINED or len(wanted) == DECLINED:
+        return {}
+    return {call.keys[0]: call for call in list(first.values())[-DECLINED:]}
+
+
+def _unanswered(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
+    return {key: call for key, call in wanted.items() if key not in job.store and key not in job.failed}
+
+
+def _batches_of(client: openai.OpenAI, rest: dict[str, Call], job: Job) -> list[Path]:
+    """The batches that hold the calls of ``rest``, those that are new among them."""
+    folder = job.store.folder / "batches"
+    waiting = [path for path in sorted(folder.glob("*.json")) if rest.keys() & _read_state(path)["keys"].keys()]
+    for path in waiting:
+        rest = {key: call for key, call in rest.items() if key not in _read_state(path)["keys"]}
+    # As many as the budget has room for, their costs set aside.
+    calls = rest.values()
+    affordable = list(itertools.takewhile(lambda call: job.budget.reserve(call.worst_cost(job.entry)), calls))
+    return waiting + [_upload(client, chunk, folder, job) for chunk in split_into_batches(affordable, job.entry)]
+
+
+def _read_state(path: Path) -> dict:
+    return json.loads(path.read_text())
+
+
+def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) -> Path:
+    """Upload a batch's input and note it, with what was set aside for each call; the batch itself comes later."""
+    lines = b"".join(batch_row(call, job.entry) for call in chunk)
+    file = transport.persist(job.entry, lambda: client.files.create(file=("requests.jsonl", lines), purpose="batch").id)
+    path = folder / f"{file}.json"
+    keys = {call.keys[0]: call.worst_cost(job.entry) for call in chunk}
+    url = batch_path(chunk[0], job.entry)
+    state = {"file": file, "url": url, "wants": chunk[0].wants, "batch": None, "keys": keys}
+    write_text(json.dumps(state), path)
+    return path
+
+
+def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call]) -> dict[str, Outcome]:
+    """Wait for a batch and keep what it answered; the outcomes of calls that may be sent again, by key."""
+    state = _read_state(path)
+    if state["batch"] is None:
+        state["batch"] = transport.persist(job.entry, lambda: _start_batch(client, state))
+        write_text(json.dumps(state), path)
+    batch = _wait_for_batch(client, state["batch"], path, job)
+    failures: dict[str, Outcome] = {}
+    spent = 0.0
+    for file in filter(None, (batch.output_file_id, batch.error_file_id)):
+        for line in transport.persist(job.entry, partial(client.files.content, file)).content.splitlines():
+            try:
+                key, found = transport.outcome_of_row(line, state["keys"], state["wants"], job.entry)
+            except ValueError as error:
+                log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
+                continue
+            found = replace(found, reason=transport.shown(found.reason or "no answer", job.entry))
+            record = next(iter(found.records), None)
+            if record:
+                job.keep({key: record}, 1, wanted[key].name if key in wanted else "")
+                spent += charged(job.entry, [record], state["keys"][key])
+            elif found.kind == "retry":
+                failures[key] = found
+            else:
+                job.give_up([key], found.reason, found)
+    job.sync()
+    path.unlink()
+    job.budget.settle(sum(state["keys"].values()), spent)
+    if batch.status == "failed":
+        errors = "; ".join(str(error.message) for error in (batch.errors and batch.errors.data) or [])
+        raise UserError(
+            f"{job.entry.where}: batch {batch.id} failed: {transport.shown(errors, job.entry)}. Mend what it names and "
+            "run again, or set `batch: false`."
+        )
+    return failures
+
+
+def _start_batch(client: openai.OpenAI, state: dict) -> str:
+    """The id of the batch for an uploaded file: the one that an earlier attempt made, or else a new one."""
+    for batch in client.batches.list(limit=100).data:
+        if batch.input_file_id == state["file"]:
+            return batch.id
+    return client.batches.create(input_file_id=state["file"], endpoint=state["url"], completion_window="24h").id
+
+
+def _wait_for_batch(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
+    """The batch once it has ended."""
+    logged, progress = "", Progress("calls of a batch", len(_read_state(path)["keys"]))
+    while True:
+        batch = transport.persist(
+            job.entry,
+            lambda: client.batches.retrieve(name),
+            f"If batch {name} is gone for good, delete {path}: its calls are then sent, and paid for, again.",
+        )
+        counts = batch.request_counts
+        done = f", {counts.completed} of {counts.total} done, {counts.failed} failed" if counts else ""
+        if logged != (logged := f"batch {name}: {batch.status}{done}"):
+            log.info(logged)
+        progress.reach(counts.completed if counts else 0, job.remark())
+        if batch.status in _ENDED:
+            return batch
+        time.sleep(POLL_S)

@@ -24,10 +24,10 @@ from pathlib import Path
 from biasatlas.benchmarks.shared.parsing.normalise import answer_part
 from biasatlas.errors import OutOfBudget, UserError
 from biasatlas.models.claims import Journal
+from biasatlas.models.endpoint import same_model
 from biasatlas.models.endpoint.calls import HEADROOM, cost
 from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.endpoint.replies import is_declined, stored
-from biasatlas.models.endpoint.services import same_model
 from biasatlas.models.endpoint.transport import Outcome, redact_key, shown
 from biasatlas.models.store import ResponseStore
 
@@ -261,7 +261,7 @@ def _open(path: Path) -> int:
 
 
 class Job:
-    """What :mod:`.send` and :mod:`.batch` report to: why calls ``failed``, by key, and any reason to ``stop``.
+    """What :mod:`.send` reports to: why calls ``failed``, by key, and any reason to ``stop``.
 
     ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request
     that the endpoint will not answer, others having passed, is a row without an answer; else it is the entry's fault.
@@ -298,9 +298,13 @@ class Job:
             self._check_model(record["served_model"])
             self.cost += cost(self.entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0)
 
+    def halt(self, reason: str) -> None:
+        """Stop the job for a ``reason``; the first one stands."""
+        self.stop = self.stop or UserError(reason)
+
     def _check_model(self, served: str | None) -> None:
-        if self.entry.changed_model == "stop" and served and not same_model(served, self.entry.model) and not self.stop:
-            self.stop = UserError(
+        if self.entry.changed_model == "stop" and served and not same_model(served, self.entry.model):
+            self.halt(
                 f"{self.entry.base_url} answers as {shown(served, self.entry)}, not as {self.entry.model}, and the "
                 "entry says `changed_model: stop`. All answers are kept; set `model` to what is to be measured."
             )
@@ -319,10 +323,10 @@ class Job:
     def _note_silent(self, why: str) -> None:
         self.silent.append(why)
         count = sum(map(bool, self.silent))
-        if len(self.silent) == _FIRST and _SILENT <= count > self.entry.max_failed_share * _FIRST and not self.stop:
+        if len(self.silent) == _FIRST and _SILENT <= count > self.entry.max_failed_share * _FIRST:
             reason = Counter(filter(None, self.silent)).most_common(1)[0][0]
-            self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url}: {count} of the first {_FIRST} replies say nothing "
+            self.halt(
+                f"{self.entry.where}: {count} of the first {_FIRST} replies say nothing "
                 f"({reason}), so the rest is not asked. If it thinks first, turn that off (`extra_body`), or give it "
                 "the tokens (`thinking: {budget: 4000}`, or more). Raise `max_failed_share` to ask all the same."
             )
@@ -334,10 +338,10 @@ class Job:
         if self.declined is None or not question:
             return
         self.declined[question] = f"{record['status']}, finish reason {shown(record['finish_reason'], self.entry)}"
-        if len(self.declined) == DECLINED and not self.stop:
+        if len(self.declined) == DECLINED:
             how = "; ".join(f"{count} x {what}" for what, count in Counter(self.declined.values()).most_common(2))
-            self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} declines all of the first {DECLINED} questions ({how}), "
+            self.halt(
+                f"{self.entry.where} declines all of the first {DECLINED} questions ({how}), "
                 "so the rest is not asked. Use another service; or have the filter switched off for your account, and "
                 f"remove {self.store.folder}/*.jsonl, also in a bucket: they stand there as declined. Set "
                 "`max_failed_share: 1` to ask all the same: each then counts as declined."
@@ -353,9 +357,9 @@ class Job:
             return
         self.charges.append((reserved, cost))
         most, charged = map(sum, zip(*self.charges, strict=True))
-        if len(self.charges) == _FIRST and charged > _DEARER * most and not self.stop:
-            self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} charges {charged:.4f} {self.entry.currency} for the "
+        if len(self.charges) == _FIRST and charged > _DEARER * most:
+            self.halt(
+                f"{self.entry.where} charges {charged:.4f} {self.entry.currency} for the "
                 f"first {_FIRST} calls, which by the tokens asked for cost at most {most:.4f}: it thinks beside them, "
                 "so the highest cost that was estimated would not hold. Turn that off (`extra_body`), or give it "
                 "tokens of its own (`thinking: {budget: 4000}`, or more). What was answered is kept."
@@ -373,43 +377,37 @@ class Job:
         redacted = redact_key(text, self.entry)
         return record if redacted == text else json.loads(redacted)
 
-    def fail(self, keys: list[str], reason: str) -> None:
-        """Note why there is no answer under ``keys``; too many of those stop the job."""
+    def give_up(self, keys: list[str], reason: str, found: Outcome) -> None:
+        """Note why there is no answer under ``keys``, by what was ``found`` last: none will come, or it failed.
+
+        Too many that failed stop the job; of others that is so where nothing was answered. An unknown reply may be
+        about its prompt, but fails where all calls may: then none that is unknown ends the job.
+        """
+        unknown = found.unknown and self.entry.max_failed_share < 1
+        will_not = unknown or found.kind in ("unanswerable", "request")
+        log.warning("%s: %s", "not answered" if will_not else "failed", reason)
         self.failed |= dict.fromkeys(keys, reason)
         self.reasons[reason] += len(keys)
+        if will_not:
+            self.unanswered.update(keys)
+            if len(self.unanswered) >= _FIRST:
+                self.check_passed()
+            return
         failed = len(self.failed) - len(self.unanswered)
-        log.warning("failed: %s", reason)
-        if failed > self.entry.max_failed_share * self.total and not self.stop:
+        if failed > self.entry.max_failed_share * self.total:
             reasons = "; ".join(f"{count} x {reason}" for reason, count in self.reasons.most_common(3))
-            self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url}: {failed} of {self.total} calls failed, more than "
+            self.halt(
+                f"{self.entry.where}: {failed} of {self.total} calls failed, more than "
                 f"`max_failed_share` ({self.entry.max_failed_share:.1%}) allows: {reasons}. All answers are kept; run "
                 "again to ask for the rest."
             )
 
-    def give_up(self, keys: list[str], reason: str, found: Outcome) -> None:
-        """Note why there is no answer under ``keys``, by what was ``found`` last: none will come, or it failed.
-
-        An unknown reply may be about its prompt, but fails where all calls may: then none that is unknown ends the job.
-        """
-        unknown = found.unknown and self.entry.max_failed_share < 1
-        (self.unanswer if unknown or found.kind in ("unanswerable", "request") else self.fail)(keys, reason)
-
-    def unanswer(self, keys: list[str], reason: str) -> None:
-        """Note that the endpoint will not answer ``keys``; that ends the job only where nothing was answered."""
-        self.failed |= dict.fromkeys(keys, reason)
-        self.unanswered.update(keys)
-        self.reasons[reason] += len(keys)
-        log.warning("not answered: %s", reason)
-        if len(self.unanswered) >= _FIRST:
-            self.check_passed()
-
     def check_passed(self) -> None:
         """Stop the job if the endpoint would not answer anything that it was asked."""
-        if self.unanswered and not self.passed and not self.stop:
+        if self.unanswered and not self.passed:
             reason, count = self.reasons.most_common(1)[0]
-            self.stop = UserError(
-                f"{self.entry.model} at {self.entry.base_url} answers none of {len(self.unanswered)} requests ({count} "
+            self.halt(
+                f"{self.entry.where} answers none of {len(self.unanswered)} requests ({count} "
                 f"x {reason}): look at `model`, the key, `dialect`, `system` and `extra_body`."
             )
 
@@ -431,7 +429,7 @@ class Job:
     def budget_error(self, worst: float) -> OutOfBudget:
         """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
         return OutOfBudget(
-            f"{self.entry.model} at {self.entry.base_url}: the budget of {self.entry.budget} {self.entry.currency} is "
+            f"{self.entry.where}: the budget of {self.entry.budget} {self.entry.currency} is "
             f"{'used up' if self.budget.spent else 'too small'} ({self.budget.spent:.4f} spent or set aside, the next "
             f"call may cost {worst:.2g}). All answers are kept; raise `budget` and run again for the rest."
         )

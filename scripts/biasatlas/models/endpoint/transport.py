@@ -11,22 +11,22 @@ import math
 import random
 import re
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Container, Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx2
 import openai
 
-from biasatlas.models.endpoint import VERSION
+from biasatlas.errors import UserError
+from biasatlas.models.endpoint import VERSION, Kind, services
 from biasatlas.models.endpoint.calls import Wants
 from biasatlas.models.endpoint.entry import ApiEntry, api_key, service_of
 from biasatlas.models.endpoint.replies import NO_TEXT, BadReply, printable, read_reply
-from biasatlas.models.endpoint.services import Kind, said, services
 
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
@@ -58,6 +58,8 @@ _SECRET = 12
 
 #: Characters of a message that are passed on.
 _SHOWN = 300
+
+T = TypeVar("T")
 
 
 class TooLong(ValueError):
@@ -151,18 +153,23 @@ def _key_pattern(key: str) -> re.Pattern[str]:
 
 
 def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
-    """What an error status says in its body: code, type and message where it has them."""
-    body = error.body
-    if isinstance(body, list) and body and isinstance(body[0], dict):  # Gemini's
-        body = body[0].get("error", body)
-    if isinstance(body, dict):
-        words = dict.fromkeys(str(body[name]) for name in ("code", "type", "message") if body.get(name))
-        body = " ".join(words) or body
-    if str(body or error.response.text).lstrip().startswith("<"):
-        body = " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", error.response.text, flags=re.DOTALL).split())
+    """What an error status says in its body, or of where it sends calls."""
+    text = _said(error.body) or error.response.text
+    if text.lstrip().startswith("<"):
+        text = " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL).split())
     if 300 <= error.status_code < 400:
-        body = f"sends calls on to {error.response.headers.get('location', 'nowhere')}, which gets no prompt and no key"
-    return shown(str(body or error.response.text), entry)
+        text = f"sends calls on to {error.response.headers.get('location', 'nowhere')}, which gets no prompt and no key"
+    return shown(text or error.response.text, entry)
+
+
+def broken_reason(error: Exception, entry: ApiEntry) -> str:
+    """What is said of a call that ``error`` broke, or that had no whole reply in time."""
+    if isinstance(error, TimeoutError):
+        return f"no whole reply within {entry.timeout_s:g} s (`timeout_s`)"
+    cause: BaseException | None = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
+    while cause and not str(cause) and (inner := cause.__cause__ or cause.__context__):  # wrapped without words
+        cause = inner
+    return shown(f"{type(cause or error).__name__}: {cause or error}", entry)
 
 
 @dataclass(frozen=True)
@@ -196,7 +203,7 @@ def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "
             return _no_answer(content, fault, service)
         first = next(record for record in records if record)
         return Outcome(first["status"], records=tuple(records))
-    text = said(_json(content))
+    text = _said(_json(content))
     return _error(services().of_error(status, text, service), f"{status} {text}")
 
 
@@ -216,13 +223,13 @@ def _error_in(body: Any) -> Any:
         return None
     choices = body.get("choices")
     of_choices = [each.get("error") for each in choices if isinstance(each, dict)] if isinstance(choices, list) else []
-    errors = [body.get("error"), *(of_choices[:1] if all(map(said, of_choices)) else [])]
-    return next(filter(said, errors), None)
+    errors = [body.get("error"), *(of_choices[:1] if all(map(_said, of_choices)) else [])]
+    return next(filter(_said, errors), None)
 
 
 def _of_error_body(error: Any, service: str) -> Outcome:
     """What an ``error`` in the body of a reply of status 200 comes to: its code, if any, is a status or a word."""
-    code, text = str(error.get("code") if isinstance(error, dict) else ""), said(error)
+    code, text = str(error.get("code") if isinstance(error, dict) else ""), _said(error)
     if code.isdecimal():
         return _error(services().of_error(int(code), text, service), f"{code} {text}")
     kind = services().of_error(400, text, service)
@@ -248,6 +255,17 @@ def _error(kind: Kind, reason: str) -> Outcome:
     return Outcome(kind, reason, (record | detail,))
 
 
+def _said(body: Any) -> str:
+    """What the body of an error says: its code, type, status, message and those inside it, where it has them."""
+    if isinstance(body, list):
+        return " ".join(filter(None, map(_said, body)))
+    if not isinstance(body, dict):
+        return str(body or "")
+    inner = [body[name] for name in ("error", "innererror", "metadata", "detail", "loc") if body.get(name)]
+    words = [str(body[name]) for name in ("code", "type", "status", "message", "msg", "reasons") if body.get(name)]
+    return " ".join(dict.fromkeys(filter(None, [*words, *map(_said, inner)])))
+
+
 def _json(content: bytes) -> Any:
     text = content.decode("utf-8-sig", "replace")
     try:
@@ -261,9 +279,28 @@ def outcome_of(error: openai.APIStatusError, entry: ApiEntry) -> Outcome:
     return outcome(error.status_code, error.response.content, service=service_of(entry))
 
 
+def outcome_of_row(line: bytes, keys: Container[str], wants: Wants, entry: ApiEntry) -> tuple[str, Outcome]:
+    """One of ``keys``, and what its row of a batch's results comes to. Raises ValueError for what is no such row."""
+    try:
+        row = json.loads(line)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    key = row.get("custom_id") if isinstance(row, dict) else None
+    if not isinstance(key, str) or key not in keys:
+        raise ValueError("its custom_id belongs to no call")
+    response = row.get("response")
+    if not isinstance(response, dict) or "body" not in response:
+        return key, Outcome("retry", str(row.get("error")))
+    status = response.get("status_code")
+    if not isinstance(status, int):
+        return key, Outcome("retry", f"no status: {response}")
+    content = json.dumps(response["body"]).encode()
+    return key, outcome(status, content, wants, service_of(entry), bool(entry.thinking))
+
+
 def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:
     """What to tell the user of an error that says ``text`` if every other call would fail alike, else ''."""
-    where, text = f"{entry.model} at {entry.base_url}", text.rstrip(". ")
+    where, text = entry.where, text.rstrip(". ")
     if kind == "account" and _CREDIT.search(text):
         return f"{where}: the account has no credit left: {text}. All answers are kept; top it up and run again."
     if kind == "account":
@@ -321,3 +358,20 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
         return max(0.0, email.utils.mktime_tz(date) - time.time()) if date else 0.0
     except (ValueError, OverflowError):  # no year of this calendar
         return 0.0
+
+
+def persist(entry: ApiEntry, function: Callable[[], T], advice: str = "") -> T:
+    """Call ``function`` until it works, as often as the entry allows; else raise UserError, which gives ``advice``."""
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return function()
+        except (openai.OpenAIError, ValueError, AttributeError) as error:  # a page in place of JSON has no fields
+            status = error if isinstance(error, openai.APIStatusError) else None
+            kind = outcome_of(status, entry).kind if status else "retry"
+            if attempt == entry.attempts or kind != "retry":
+                message = status and fatal(kind, error_text(status, entry), entry)
+                message = message or f"{entry.where}: the Batch API fails: {shown(str(error), entry)}"
+                raise UserError(f"{message} {advice}".strip()) from None
+            time.sleep(max(backoff_s(attempt), retry_after_s(status.response.headers) if status else 0))

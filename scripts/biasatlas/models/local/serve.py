@@ -21,7 +21,7 @@ from typing import Any
 
 from biasatlas.engine.generate import Prompt
 from biasatlas.errors import UserError
-from biasatlas.models.endpoint.services import services
+from biasatlas.models.endpoint import services
 from biasatlas.models.hub import files_sha256
 from biasatlas.models.local import keeper
 from biasatlas.models.local.entry import HfEntry
