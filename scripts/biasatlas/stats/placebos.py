@@ -32,16 +32,15 @@ class PlaceboTested(Replicates):
     ``shifts`` is (scenarios, levels), ``placebos`` (scenarios, arms): each arm less the mean of all; in both the mean
     of a column is the effect. ``weights`` is, by level, 1/m + 1/k: the variance of a shift in units of that of an arm's
     effect, where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels
-    that have several, less the mean of their level, with ``free`` degrees of freedom. ``step`` is the least by which
-    the mean of an arm over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are
-    over the scenarios in which it has one.
+    that have several, less the mean of their level; a column is (level, arm). ``step`` is the least by which the mean
+    of an arm over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are over the
+    scenarios in which it has one.
     """
 
     shifts: pd.DataFrame
     placebos: pd.DataFrame
     weights: pd.Series
     arms: pd.DataFrame
-    free: int
     step: float
     level: str
 
@@ -52,7 +51,6 @@ class PlaceboTested(Replicates):
         placebos: pd.DataFrame,
         weights: pd.Series,
         arms: pd.DataFrame,
-        free: int,
         step: float,
     ) -> "PlaceboTested":
         """Of shifts that have a value in some scenario. The level whose mean lies farthest from 0 gives the value.
@@ -68,7 +66,7 @@ class PlaceboTested(Replicates):
             others = (n * value - own) / (n - 1)
         even = pd.Series(1 / n, own.index)
         tested = {"shifts": shifts, "placebos": placebos, "weights": weights, "arms": arms}
-        return cls(value=value, without=others, pull=even, **tested, free=free, step=step, level=level)
+        return cls(value=value, without=others, pull=even, **tested, step=step, level=level)
 
     @property
     def factors(self) -> dict[str, int]:
@@ -106,8 +104,8 @@ class PlaceboTested(Replicates):
         spread, df = float(effects.std(ddof=1)), len(effects) - 1
         if spread < _ROUNDING * step:
             spread = step / math.sqrt(len(effects))
-        apart = self.arms.reindex(scenarios).mean()
-        free = self.free - int(apart.isna().sum())
+        apart = self.arms.reindex(scenarios).mean().dropna()
+        free = len(apart) - apart.index.get_level_values(0).nunique()
         within = math.sqrt(float((apart**2).sum()) / free) if free > 0 else 0.0
         if within > spread:
             spread, df = within, free
@@ -127,4 +125,4 @@ class PlaceboTested(Replicates):
         shifts, placebos, arms = (cast(pd.DataFrame, one - two) for one, two in pairs)
         if shifts.isna().all().any():
             raise ValueError("the estimates share no scenario")
-        return PlaceboTested.of(shifts, placebos, self.weights, arms, self.free, self.step + other.step)
+        return PlaceboTested.of(shifts, placebos, self.weights, arms, self.step + other.step)
