@@ -507,6 +507,15 @@ def test_predictions_of_one_s_own(tmp_path):
     assert list(responses["status"]) == ["unparseable", "refused", *["ok"] * (len(items) - 3), "failed"]
     scores = registry.score_responses(path)(items, requests, responses, "question", "age", options, Resources({}))
     assert (scores["biased"].dropna() == 1).all() and scores["biased"].notna().sum() == len(items) - 3
+    table = registry.tables(path)["bias"](
+        scores.assign(model="m", category="age"), options, Resources({}).published, {}
+    )
+    rates = table[(table["metric"] == "refusal_rate") & (table["category"] == "age")].set_index("condition")
+    asked = items["condition"].value_counts()
+    refused = items["condition"].iloc[1]
+    assert rates.loc[refused, "value"] == pytest.approx(
+        100 / (asked[refused] - (items["condition"].iloc[-1] == refused))
+    )
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
