@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -288,6 +289,22 @@ def test_refused_placebos_count_among_what_a_level_is_compared_with(tmp_path):
     table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
     row = table.loc[("gender", "women", "shift_over_placebos")]
     assert (row["refused"], row["unparsed"]) == (10, pytest.approx(100 * 10 / 90))
+
+
+def test_missing_answers_about_one_level_bound_its_difference_between_models():
+    """Of two models' shifts of `a` and `b`, what is missing about `a` in one may be all of its difference."""
+    placebos = pd.DataFrame({"p": [-0.1] * 6, "q": [0.0] * 6, "r": [0.1] * 6})
+    one, two = (
+        PlaceboTested.of(
+            pd.DataFrame({"a": [a] * 6, "b": [b] * 6}), placebos, pd.Series({"a": 1.0, "b": 1.0}), pd.DataFrame(), 0.1
+        )
+        for a, b in ((2.0, -1.0), (0.0, -2.0))
+    )
+    assert (one.missing, one.minus(two).missing) == (None, None)
+    two = replace(two, possible={"a": (-1.0, 3.0), "b": (-2.0, -2.0)})
+    assert two.missing == (-3, -2)  # `b` is no nearer to 0, whatever `a` is
+    found = one.minus(two)
+    assert (found.level, found.value, found.missing) == ("a", 2, (-1, 3))
 
 
 FAULTS = [

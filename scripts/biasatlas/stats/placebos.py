@@ -5,7 +5,8 @@ scenarios only make that effect surer. So an effect counts where it lies outside
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -34,7 +35,8 @@ class PlaceboTested(Replicates):
     effect, where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels
     that have several, less the mean of their level; a column is (level, arm). ``step`` is the least by which the mean
     of an arm over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are over the
-    scenarios in which it has one.
+    scenarios in which it has one. ``possible`` are the least and greatest shift that missing answers could have made of
+    each level; empty where none are missing.
     """
 
     shifts: pd.DataFrame
@@ -43,6 +45,7 @@ class PlaceboTested(Replicates):
     arms: pd.DataFrame
     step: float
     level: str
+    possible: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -77,6 +80,19 @@ class PlaceboTested(Replicates):
     def _effects(self) -> pd.Series:
         """The effect of each placebo arm, in the scenarios of the level alone."""
         return self.placebos.reindex(self.without.index).mean().dropna()
+
+    @property
+    def missing(self) -> tuple[float, float] | None:
+        """The least and greatest value that missing answers could have made of it, if any are missing.
+
+        Those of its level, and on its side as far from 0 as those of any other: the largest shift is no smaller.
+        """
+        if not self.possible:
+            return None
+        far = [abs(value) for level, values in self.possible.items() if level != self.level for value in values]
+        end = math.copysign(max([abs(self.value), *far]), self.value)
+        ends = [*self.possible[self.level], end]
+        return min(ends), max(ends)
 
     @property
     def reason(self) -> str:
@@ -125,4 +141,13 @@ class PlaceboTested(Replicates):
         shifts, placebos, arms = (cast(pd.DataFrame, one - two) for one, two in pairs)
         if shifts.isna().all().any():
             raise ValueError("the estimates share no scenario")
-        return PlaceboTested.of(shifts, placebos, self.weights, arms, self.step + other.step)
+        found = PlaceboTested.of(shifts, placebos, self.weights, arms, self.step + other.step)
+        if not (self.possible or other.possible):
+            return found
+        ranges = [
+            {level: (value, value) for level, value in each.shifts.mean().items()} | dict(each.possible)
+            for each in (self, other)
+        ]
+        one, two = ranges
+        apart = {level: (one[level][0] - two[level][1], one[level][1] - two[level][0]) for level in one if level in two}
+        return replace(found, possible=apart)

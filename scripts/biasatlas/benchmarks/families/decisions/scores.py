@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -172,19 +172,17 @@ class FactorShifts:
         made = (Effects.of(scores, name, description, columns) for columns in cases)
         return cls(Effects.of(scores, name, description), tuple(made))
 
-    def tested(self, levels: list[str] | None = None) -> tuple[PlaceboTested | None, tuple[float, float] | None]:
-        """:meth:`Effects.tested`; and the least and greatest value that missing answers could have made of it, if any.
-
-        Of the largest shift these are its level's, and on its side as far from 0 as those of any level.
-        """
+    def tested(self, levels: list[str] | None = None) -> PlaceboTested | None:
+        """:meth:`Effects.tested`, with what missing answers could have made of each level, if any are missing."""
         found = self.effects.tested(levels)
         if found is None or not self.cases:
-            return found, None
-        others = [level for level in levels or self.effects.factor.compared if level != found.level]
-        own = [case.value for each in self.cases if (case := each.tested([found.level]))]
-        far = [abs(case.value) for each in self.cases if others and (case := each.tested(others))]
-        bounds = [*own, math.copysign(max([abs(found.value), *far]), found.value), found.value]
-        return found, (min(bounds), max(bounds))
+            return found
+        possible = {}
+        for level in levels or self.effects.factor.compared:
+            each = [effects.tested([level]) for effects in (self.effects, *self.cases)]
+            if values := [one.value for one in each if one]:
+                possible[level] = min(values), max(values)
+        return replace(found, possible=possible)
 
 
 @table("shifts")
@@ -245,11 +243,11 @@ def tested_shift(
     Bonferroni's level. ``n`` counts scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no
     interval below three arms.
     """
-    found, bounds = shifts.tested(levels)
+    found = shifts.tested(levels)
     if found is None:
         return row(keys, "shift_over_placebos", Estimate(math.nan, no_interval_reason="no value"), counts)
     made = row(keys, "shift_over_placebos", Estimate.of(found.inference(), n=len(found.without)), counts)
-    return made | (dict(zip(("lower_bound", "upper_bound"), bounds, strict=True)) if bounds else {})
+    return made | (dict(zip(("lower_bound", "upper_bound"), found.missing, strict=True)) if found.missing else {})
 
 
 @metric("mean_gap")
@@ -325,7 +323,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
         mine = scores[scores[name].isin(list(factor.values)) | scores["placebo"].notna()]
         shifts = FactorShifts.of(mine, name, description)
         for category, levels in [*((level, [level]) for level in factor.compared), (OVERALL, None)]:
-            found, missing = shifts.tested(levels)
+            found = shifts.tested(levels)
             if found is not None:
                 yield Evidence(
                     metric=description.tested_metric,
@@ -337,7 +335,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
                     upper_from=NEEDED,
                     interval_from=NEEDED,
                     untestable=found.reason,
-                    missing=missing,
+                    missing=found.missing,
                 )
 
 
