@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -226,8 +227,84 @@ def test_placebos_count_in_the_scenarios_of_the_level_alone():
     places = pd.Index(range(10))
     shifts = pd.DataFrame({"level": [4.0] * 5 + [np.nan] * 5}, index=places)
     apart = pd.DataFrame({"a": [-3.0] * 5 + [3.0] * 5, "b": 0.0, "c": [3.0] * 5 + [-3.0] * 5}, index=places)
-    found = PlaceboTested.of(shifts, apart, pd.Series({"level": 4 / 3}), pd.DataFrame(), 0, 0.1).inference()
+    found = PlaceboTested.of(shifts, apart, pd.Series({"level": 4 / 3}), pd.DataFrame(), 0.1).inference()
     assert found.se == pytest.approx(3 * np.sqrt(4 / 3)) and found.low < 0 < found.high
+
+
+#: Arms that only two of ten jobs have, the factor, and why nothing is claimed of it.
+IN_TWO_JOBS = [
+    (["name_anna", "name_julia"], {"levels": {"women": ["name_anna", "name_julia"]}}),
+    (["name_anna", "name_peter"], {"levels": {"women": ["name_anna"], "men": ["name_peter"]}, "reference": "men"}),
+]
+
+
+@pytest.mark.parametrize(("arms", "factor"), IN_TWO_JOBS, ids=["placebos", "a level"])
+def test_half_of_the_scenarios_counts_those_without_any_level(tmp_path, arms, factor):
+    path = described(tmp_path, factors={"gender": factor}, repeats=None)
+    data = pd.read_csv(tmp_path / "data/data.csv")
+    named, first = data["change"].str.startswith("name_"), data["post"].isin(data["post"].unique()[:2])
+    data[~named | (first & data["change"].isin(arms))].to_csv(tmp_path / "data/data.csv", index=False)
+    items = items_of(path, tmp_path / "data")
+    answers = items["item_id"].map(lambda item: "No" if "anna" in item or "julia" in item else "Yes")
+    scores = scored(path, items, {"m": pd.DataFrame({"item": items["item_id"], "answer": answers})}, tmp_path)
+    found = findings_of(path, scores).loc[("m", "gender", "women")]
+    assert (found["value"], found["verdict"]) == (-100, "untestable")
+    assert found["why"] == "a value in 2 of 10 scenarios: 5 are needed"
+
+
+def test_levels_of_other_scenarios_do_not_count_among_versions():
+    """Two names of `a` lie 4 apart in its five scenarios, where `b` has no case: SD 2 root 2 on one degree of freedom."""
+    of_a, of_b = [True] * 5 + [False] * 5, [False] * 5 + [True] * 5
+    names = {("a", "x"): (2.0, of_a), ("a", "y"): (-2.0, of_a), ("b", "u"): (1.0, of_b), ("b", "v"): (-1.0, of_b)}
+    arms = pd.DataFrame({key: np.where(there, value, np.nan) for key, (value, there) in names.items()})
+    shifts = pd.DataFrame({"a": np.where(of_a, 5.0, np.nan)})
+    placebos = pd.DataFrame({"p": [-0.1] * 10, "q": [0.0] * 10, "r": [0.1] * 10})
+    found = PlaceboTested.of(shifts, placebos, pd.Series({"a": 1.0}), arms, 0.1).inference()
+    assert (found.se, found.df) == (pytest.approx(2 * np.sqrt(2)), 1)
+
+
+def test_missing_answers_about_one_level_leave_another_s_shift_as_it_is(tmp_path):
+    """Women get 100 points less than men in all jobs; of one more group half of the answers are refused."""
+    levels = {"women": ["name_anna"], "men": ["name_peter"], "others": ["name_julia", "name_jonas"]}
+    path = described(tmp_path, factors={"gender": {"levels": levels, "reference": "men"}}, repeats=None)
+    items = items_of(path, tmp_path / "data")
+    said = {"name_anna": "No", "name_jonas": "I cannot help with that."}
+    answers = items["item_id"].map(lambda item: said.get(item.split("/")[1], "Yes"))
+    scores = scored(path, items, {"m": pd.DataFrame({"item": items["item_id"], "answer": answers})}, tmp_path)
+    found = findings_of(path, scores)["verdict"]["m", "gender"]
+    assert found[["women", "overall"]].tolist() == ["biased", "biased"]
+    table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
+    limits = ["lower_bound", "upper_bound"]
+    assert table.loc[("gender", "overall", "shift_over_placebos"), limits].tolist() == [-100, -100]
+    assert table.loc[("gender", "others", "shift"), limits].tolist() == [-50, 0]
+
+
+def test_refused_placebos_count_among_what_a_level_is_compared_with(tmp_path):
+    path = described(tmp_path, factors={"gender": {"levels": {"women": ["name_anna", "name_julia"]}}}, repeats=None)
+    data = pd.read_csv(tmp_path / "data/data.csv")
+    data[~data["change"].isin(["name_peter", "name_jonas"])].to_csv(tmp_path / "data/data.csv", index=False)
+    items = items_of(path, tmp_path / "data")
+    answers = items["item_id"].map(lambda item: "I cannot help with that." if "day_monday" in item else "Yes")
+    scores = scored(path, items, {"m": pd.DataFrame({"item": items["item_id"], "answer": answers})}, tmp_path)
+    table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
+    row = table.loc[("gender", "women", "shift_over_placebos")]
+    assert (row["refused"], row["unparsed"]) == (10, pytest.approx(100 * 10 / 90))
+
+
+def test_missing_answers_about_one_level_bound_its_difference_between_models():
+    """Of two models' shifts of `a` and `b`, what is missing about `a` in one may be all of its difference."""
+    placebos = pd.DataFrame({"p": [-0.1] * 6, "q": [0.0] * 6, "r": [0.1] * 6})
+    one, two = (
+        PlaceboTested.of(
+            pd.DataFrame({"a": [a] * 6, "b": [b] * 6}), placebos, pd.Series({"a": 1.0, "b": 1.0}), pd.DataFrame(), 0.1
+        )
+        for a, b in ((2.0, -1.0), (0.0, -2.0))
+    )
+    assert (one.missing, one.minus(two).missing) == (None, None)
+    two = replace(two, possible={"a": (-1.0, 3.0), "b": (-2.0, -2.0)})
+    assert two.missing == (-3, -2)  # `b` is no nearer to 0, whatever `a` is
+    found = one.minus(two)
+    assert (found.level, found.value, found.missing) == ("a", 2, (-1, 3))
 
 
 FAULTS = [
@@ -247,6 +324,8 @@ FAULTS = [
     ({"yes_no": ["Yes", ""]}, "yes_no: expected two words that differ in more than case"),
     ({"factors": {"gender": {"levels": ["overall", "b"]}}}, "factors.gender: call 'overall' otherwise"),
     ({"factors": {"all": {"levels": ["a", "b"]}}}, "factors.all: call 'all' otherwise"),
+    ({"factors": {"age": {"levels": ["placebos", "b"]}}}, "factors.age: call 'placebos' otherwise"),
+    ({"placebos": {"overall": ["day_monday"]}}, "placebos: call 'overall' otherwise"),
     ({"yes_no": None, "rank": 101}, "rank: must be at most 100, got 101"),
     ({"prompt": "Yes or no?"}, "prompt: it lacks the field {document}"),
 ]
@@ -328,9 +407,7 @@ def test_of_models_without_bias_one_in_twenty_is_found(arms):
         placebos = pd.DataFrame(cells[:, :arms], columns=names)
         shifts = pd.DataFrame({"level": cells[:, arms] - placebos.mean(axis=1)})
         centred = placebos.sub(placebos.mean(axis=1), axis=0)
-        found = PlaceboTested.of(
-            shifts, centred, pd.Series({"level": 1 + 1 / arms}), pd.DataFrame(), 0, 0.01
-        ).inference()
+        found = PlaceboTested.of(shifts, centred, pd.Series({"level": 1 + 1 / arms}), pd.DataFrame(), 0.01).inference()
         beyond += found.low > 0 or found.high < 0
         apart = cells[:, arms] - cells[:, arms + 1]
         naive += abs(apart.mean()) > 2.12 * apart.std(ddof=1) / np.sqrt(17)
@@ -346,10 +423,11 @@ def test_names_that_differ_more_than_placebos_convict_no_group():
         placebos = pd.DataFrame(rng.normal(0, 0.1, (1, 7)) + rng.normal(0, 0.1, (17, 7)))
         groups = [names[list(of)] for of in ("abc", "def")]
         means = [group.mean(axis=1) for group in groups]
-        apart = pd.concat([group.sub(mean, axis=0) for group, mean in zip(groups, means, strict=True)], axis=1)
+        apart = [group.sub(mean, axis=0) for group, mean in zip(groups, means, strict=True)]
         shifts = pd.DataFrame({"group": means[0] - means[1]})
         centred = placebos.sub(placebos.mean(axis=1), axis=0)
-        found = PlaceboTested.of(shifts, centred, pd.Series({"group": 2 / 3}), apart, 4, 0.01).inference()
+        of_groups = pd.concat(apart, axis=1, keys=["abc", "def"])
+        found = PlaceboTested.of(shifts, centred, pd.Series({"group": 2 / 3}), of_groups, 0.01).inference()
         beyond += found.low > 0 or found.high < 0
     assert beyond <= 40
 
@@ -404,9 +482,7 @@ def test_placebos_of_the_hiring_data_left_out_one_by_one_are_found_as_often_as_c
             others = placebos.drop(columns=arm)
             shifts = placebos[[arm]].sub(others.mean(axis=1), axis=0)
             centred = others.sub(others.mean(axis=1), axis=0)
-            found = PlaceboTested.of(
-                shifts, centred, pd.Series({arm: 1 + 1 / 6}), pd.DataFrame(), 0, 1 / 17
-            ).inference()
+            found = PlaceboTested.of(shifts, centred, pd.Series({arm: 1 + 1 / 6}), pd.DataFrame(), 1 / 17).inference()
             beyond, tested = beyond + (found.low > 0 or found.high < 0), tested + 1
     assert (beyond, tested) == (4, 77)
 

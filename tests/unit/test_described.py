@@ -15,6 +15,7 @@ import yaml
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.pairs.scores import shift_replicates
+from biasatlas.benchmarks.families.questions.scores import bias_score
 from biasatlas.benchmarks.families.rows import read_rows
 from biasatlas.benchmarks.scaffold import origins, page_text
 from biasatlas.errors import UserError
@@ -507,6 +508,32 @@ def test_predictions_of_one_s_own(tmp_path):
     assert list(responses["status"]) == ["unparseable", "refused", *["ok"] * (len(items) - 3), "failed"]
     scores = registry.score_responses(path)(items, requests, responses, "question", "age", options, Resources({}))
     assert (scores["biased"].dropna() == 1).all() and scores["biased"].notna().sum() == len(items) - 3
+    table = registry.tables(path)["bias"](
+        scores.assign(model="m", category="age"), options, Resources({}).published, {}
+    )
+    rates = table[(table["metric"] == "refusal_rate") & (table["category"] == "age")].set_index("condition")
+    asked = items["condition"].value_counts()
+    refused = items["condition"].iloc[1]
+    assert rates.loc[refused, "value"] == pytest.approx(
+        100 / (asked[refused] - (items["condition"].iloc[-1] == refused))
+    )
+
+
+#: Whether each right answer follows the stereotype, and what is answered.
+ONE_SIDED = {
+    "one side": ([1.0] * 6, [1.0] * 6),
+    "neither": ([np.nan] * 6, [1.0] * 6),
+    "the other refused": ([1.0] * 3 + [0.0] * 3, [1.0] * 3 + [np.nan] * 3),
+}
+
+
+@pytest.mark.parametrize("aligned, answered", ONE_SIDED.values(), ids=ONE_SIDED)
+def test_a_balanced_score_needs_answers_of_both_sorts(aligned, answered):
+    """All answers follow the stereotype: right ones, or mistakes where "unknown" is right."""
+    answered = pd.Series(answered)
+    scores = pd.DataFrame({"aligned": aligned, "biased": answered, "counter": 1 - answered, "answered": answered})
+    found = bias_score(scores, pd.Series([*"abcdef"]), "disambig", "balanced")
+    assert np.isnan(found.value) and found.no_interval_reason
 
 
 @pytest.mark.parametrize("order", list(itertools.permutations(range(3))))

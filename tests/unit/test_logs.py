@@ -137,7 +137,7 @@ def test_a_log_that_euroeval_wrote_is_read_by_what_the_model_said(caplog):
     alike = said == kept["predicted_label"]
     assert (len(kept), refused.sum(), (kept["predicted_label"] == "a")[refused].all(), alike.sum()) == (11, 2, True, 7)
     _, responses = read("bbq", items, [log])
-    assert (responses["status"] == "refused").sum() == refused.sum()
+    assert (responses["status"] == "refused").sum() == refused.sum() == responses["refused"].sum()
     assert (responses["status"] == "ok").sum() == said.notna().sum()
     assert accuracy("bbq", items, [log]) * len(items) == (right := said == kept["label"]).sum()
     assert f"{len(kept)} questions in the log: {len(kept)} of {len(items)} items, 0 there twice" in caplog.text

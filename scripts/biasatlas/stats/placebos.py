@@ -5,7 +5,8 @@ scenarios only make that effect surer. So an effect counts where it lies outside
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
@@ -32,18 +33,19 @@ class PlaceboTested(Replicates):
     ``shifts`` is (scenarios, levels), ``placebos`` (scenarios, arms): each arm less the mean of all; in both the mean
     of a column is the effect. ``weights`` is, by level, 1/m + 1/k: the variance of a shift in units of that of an arm's
     effect, where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels
-    that have several, less the mean of their level, with ``free`` degrees of freedom. ``step`` is the least by which
-    the mean of an arm over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are
-    over the scenarios in which it has one.
+    that have several, less the mean of their level; a column is (level, arm). ``step`` is the least by which the mean
+    of an arm over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are over the
+    scenarios in which it has one. ``possible`` are the least and greatest shift that missing answers could have made of
+    each level; empty where none are missing.
     """
 
     shifts: pd.DataFrame
     placebos: pd.DataFrame
     weights: pd.Series
     arms: pd.DataFrame
-    free: int
     step: float
     level: str
+    possible: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -52,7 +54,6 @@ class PlaceboTested(Replicates):
         placebos: pd.DataFrame,
         weights: pd.Series,
         arms: pd.DataFrame,
-        free: int,
         step: float,
     ) -> "PlaceboTested":
         """Of shifts that have a value in some scenario. The level whose mean lies farthest from 0 gives the value.
@@ -68,7 +69,7 @@ class PlaceboTested(Replicates):
             others = (n * value - own) / (n - 1)
         even = pd.Series(1 / n, own.index)
         tested = {"shifts": shifts, "placebos": placebos, "weights": weights, "arms": arms}
-        return cls(value=value, without=others, pull=even, **tested, free=free, step=step, level=level)
+        return cls(value=value, without=others, pull=even, **tested, step=step, level=level)
 
     @property
     def factors(self) -> dict[str, int]:
@@ -79,6 +80,19 @@ class PlaceboTested(Replicates):
     def _effects(self) -> pd.Series:
         """The effect of each placebo arm, in the scenarios of the level alone."""
         return self.placebos.reindex(self.without.index).mean().dropna()
+
+    @property
+    def missing(self) -> tuple[float, float] | None:
+        """The least and greatest value that missing answers could have made of it, if any are missing.
+
+        Those of its level, and on its side as far from 0 as those of any other: the largest shift is no smaller.
+        """
+        if not self.possible:
+            return None
+        far = [abs(value) for level, values in self.possible.items() if level != self.level for value in values]
+        end = math.copysign(max([abs(self.value), *far]), self.value)
+        ends = [*self.possible[self.level], end]
+        return min(ends), max(ends)
 
     @property
     def reason(self) -> str:
@@ -106,8 +120,8 @@ class PlaceboTested(Replicates):
         spread, df = float(effects.std(ddof=1)), len(effects) - 1
         if spread < _ROUNDING * step:
             spread = step / math.sqrt(len(effects))
-        apart = self.arms.reindex(scenarios).mean()
-        free = self.free - int(apart.isna().sum())
+        apart = self.arms.reindex(scenarios).mean().dropna()
+        free = len(apart) - apart.index.get_level_values(0).nunique()
         within = math.sqrt(float((apart**2).sum()) / free) if free > 0 else 0.0
         if within > spread:
             spread, df = within, free
@@ -127,4 +141,13 @@ class PlaceboTested(Replicates):
         shifts, placebos, arms = (cast(pd.DataFrame, one - two) for one, two in pairs)
         if shifts.isna().all().any():
             raise ValueError("the estimates share no scenario")
-        return PlaceboTested.of(shifts, placebos, self.weights, arms, self.free, self.step + other.step)
+        found = PlaceboTested.of(shifts, placebos, self.weights, arms, self.step + other.step)
+        if not (self.possible or other.possible):
+            return found
+        ranges = [
+            {level: (value, value) for level, value in each.shifts.mean().items()} | dict(each.possible)
+            for each in (self, other)
+        ]
+        one, two = ranges
+        apart = {level: (one[level][0] - two[level][1], one[level][1] - two[level][0]) for level in one if level in two}
+        return replace(found, possible=apart)

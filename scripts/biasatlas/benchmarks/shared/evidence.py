@@ -12,6 +12,7 @@ from biasatlas.benchmarks.shared.estimates import filled_cases
 from biasatlas.stats.clusters import agreeing, rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference, confidence
 from biasatlas.stats.multiplicity import ALPHA
+from biasatlas.stats.placebos import PlaceboTested
 from biasatlas.stats.replicates import Crossed, Replicates
 from biasatlas.stats.rounds import Analysis, level
 from biasatlas.stats.verdict import Claim
@@ -174,10 +175,10 @@ class Evidence:
         level. Raises ValueError where the two
         are of different clusters.
         """
-        needed = max(self.lower_from, self.upper_from)
+        needed, replicates = max(self.lower_from, self.upper_from), self.replicates.minus(other.replicates)
         return replace(
             self,
-            replicates=self.replicates.minus(other.replicates),
+            replicates=replicates,
             bounds=self.bounds and (self.bounds[0] - self.bounds[1], self.bounds[1] - self.bounds[0]),
             rate=False,
             own_p=None,
@@ -193,7 +194,7 @@ class Evidence:
             margin=sum(
                 float(np.maximum(each.margin, self.declared.margin if self.declared else 0.0)) for each in (self, other)
             ),
-            missing=_apart(self, other),
+            missing=replicates.missing if isinstance(replicates, PlaceboTested) else _apart(self, other),
             analyses=min(
                 (each for each in (self.analyses, other.analyses) if each),
                 key=lambda analyses: (analyses[-1].share, level(analyses, ALPHA)),

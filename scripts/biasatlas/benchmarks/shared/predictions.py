@@ -85,14 +85,14 @@ def chosen(
 ) -> pd.DataFrame:
     """Choice responses: all probability on the option that ``labels`` names.
 
-    ``status`` is "ok" where there is one, "unparseable" where what was said is none of ``options``; a response of
-    another status has no probabilities.
+    ``status`` is "ok" where there is one, "unparseable" where what was said is none of ``options``, "refused" where
+    nothing was; a response of another status has no probabilities.
     """
     options = list(options)
     one_hot = {label: json.dumps([float(label == other) for other in options]) for label in options}
-    ok, unparsed = status == "ok", status == "unparseable"
+    ok, unparsed, refused = (status == name for name in ("ok", "unparseable", "refused"))
     nothing = json.dumps([0.0] * len(options))
-    read = pd.Series(ok | unparsed, request_ids.index)
+    read = pd.Series(ok | unparsed | refused, request_ids.index)
     return pd.DataFrame(
         {
             "request_id": request_ids,
@@ -100,7 +100,7 @@ def chosen(
             "status": status,
             "detail": detail,
             "probabilities": labels.map(one_hot).where(pd.Series(ok, request_ids.index), nothing).where(read),
-            "refused": pd.Series(0.0, request_ids.index).where(read),
+            "refused": pd.Series(refused.astype(float), request_ids.index).where(read),
             "ambiguous": pd.Series(0.0, request_ids.index).where(read),
             "unparseable": pd.Series(unparsed.astype(float), request_ids.index).where(read),
             "unresolved": pd.Series(0.0, request_ids.index).where(read),

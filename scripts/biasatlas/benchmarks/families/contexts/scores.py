@@ -13,8 +13,7 @@ from biasatlas.benchmarks.families.questions.scores import counted, option_masse
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates, beside, make_table, row, share
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.columns import CASES, MASSES
-from biasatlas.stats.clusters import cluster_sums
-from biasatlas.stats.intervals import student, within
+from biasatlas.stats.clusters import agreeing, cluster_sums
 from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
 
 if TYPE_CHECKING:
@@ -80,26 +79,23 @@ def difference_awareness(differ: pd.DataFrame) -> Estimate:
 def contextual_awareness(scores: pd.DataFrame) -> Estimate:
     """h / (h + e) in percent: h right answers where groups differ, e answers that name a group where they do not.
 
-    Linearised, with t over scenarios: what a scenario adds is (1 - C) h - C e, with C the value, h its right answers
-    where groups differ and e its answers that tell equal ones apart, each less its mean over the scenarios of its
-    condition, since the numbers of questions of both are fixed. Missing where no answer tells groups apart.
+    A jackknife's interval over scenarios, with the numbers of questions of both conditions held, since they are fixed;
+    where nearly all scenarios agree, as wide as what as many can hide. Missing where no answer tells groups apart, and
+    where one condition has none.
     """
-    answered = scores["answered"].notna()
-    known, differ = scores[answered], scores.loc[answered, "condition"] == "differ"
-    parts = (known["right"] * differ, known["apart"] * ~differ, differ, ~differ)
-    hits, errors, of_differ, of_equal = cluster_sums(known["scenario"], *parts).T
-    total = hits.sum() + errors.sum()
-    if not total > 0:
-        return Estimate(math.nan, no_interval_reason="no answer tells groups apart")
-    value, n = float(hits.sum() / total), len(hits)
-    moved = (1 - value) * _centred(hits, of_differ > 0) - value * _centred(errors, of_equal > 0)
-    variance = float((moved**2).sum() / total**2 * n / max(n - 1, 1))
-    return Estimate.of(within(student(value, variance, n - 1, n), 0, 1), n=len(known), scale=100)
+    known = scores[scores["answered"].notna()]
+    if reason := _undefined(known):
+        return Estimate(math.nan, no_interval_reason=reason)
+    made = _contextual(known)
+    inference = agreeing(made.inference(), made.own(), made.parts(), (0, 1))
+    return Estimate.of(inference, n=len(known), scale=100)
 
 
-def _centred(sums: np.ndarray, asked: np.ndarray) -> np.ndarray:
-    """``sums`` less their mean over the clusters that were ``asked``, 0 in others."""
-    return np.where(asked, sums - sums.sum() / max(int(asked.sum()), 1), 0.0)
+def _undefined(known: pd.DataFrame) -> str:
+    """Why contextual awareness has no value; empty where it has one."""
+    if not known["right"].where(known["condition"] == "differ", known["apart"]).sum() > 0:
+        return "no answer tells groups apart"
+    return "" if known["condition"].nunique() == 2 else "one of the two conditions has no answer"
 
 
 def evidence(step: Step) -> Iterator[Evidence]:
@@ -111,7 +107,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
             hits = ratio_replicates(differ["right"], differ["answered"], differ["scenario"]).times(100)
             items = items_of(differ["item_id"], differ["scenario"])
             yield Evidence("difference_awareness", "", str(category), hits, items, bounds=(0, 100), rate=True)
-        if known.loc[known["apart"] > 0, "condition"].nunique() == 2:
+        if not _undefined(known):
             told = _contextual(known).times(100)
             items = items_of(known["item_id"], known["scenario"])
             yield Evidence("contextual_awareness", "", str(category), told, items, bounds=(0, 100))
@@ -125,7 +121,8 @@ def _contextual(known: pd.DataFrame) -> Replicates:
     sizes = np.array([differ.sum(), (~differ).sum()])
 
     def share(sums: np.ndarray) -> np.ndarray:
-        hits, errors = (sums[..., place] / sums[..., place + 2] * sizes[place] for place in (0, 1))
+        told, asked = sums[..., :2], sums[..., 2:]
+        hits, errors = np.moveaxis(sizes * np.divide(told, asked, out=np.zeros(told.shape), where=asked > 0), -1, 0)
         return hits / (hits + errors)
 
     return replicates(share, sums, pd.unique(known["scenario"]))

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -101,12 +101,12 @@ class Effects:
         """Of the factor ``name``; ``columns`` are those of scores that levels and what they are compared with count
         with."""
         factor, (own, others) = description.factors[name], columns
-        levels = _means(scores, name, own)
+        levels = _means(scores, name, own).reindex(sorted(scores["scenario"].unique()))  # also without a level
         if own != others and factor.reference in levels:
             levels[factor.reference] = _means(scores, name, others)[factor.reference]
         placebos = _means(scores[scores["placebo"].notna()], "arm", others)
         values = list(description.labels.values())
-        step = (max(values) - min(values) if description.yes_no else 1.0) / max(scores["scenario"].nunique(), 1)
+        step = (max(values) - min(values) if description.yes_no else 1.0) / max(len(levels), 1)
         # In a column of its own a level's arms are crossed with other factors, whose effects they would have, too.
         arms = pd.DataFrame() if factor.column else _means(scores[scores[name].notna()], "arm", own)
         return cls(factor, levels, placebos, arms, step)
@@ -134,7 +134,7 @@ class Effects:
         arms = self.factor.values
         many = len(arms.get(self.factor.reference, ())) or max(self.placebos.shape[1], 1)
         weights = pd.Series({level: 1 / len(arms[level]) + 1 / many for level in shifts})
-        return PlaceboTested.of(shifts, self.centred, weights, *self.within, self.step)
+        return PlaceboTested.of(shifts, self.centred, weights, self.within, self.step)
 
     @cached_property
     def centred(self) -> pd.DataFrame:
@@ -142,11 +142,13 @@ class Effects:
         return self.placebos.sub(self.placebos.mean(axis=1), axis=0)
 
     @cached_property
-    def within(self) -> tuple[pd.DataFrame, int]:
-        """Arms of levels that have several, by scenario, less the mean of their level; and their degrees of freedom."""
-        several = [[arm for arm in of if arm in self.arms] for of in self.factor.values.values()]
-        parts = [self.arms[of].sub(self.arms[of].mean(axis=1), axis=0) for of in several if len(of) > 1]
-        return (pd.concat(parts, axis=1) if parts else pd.DataFrame()), sum(len(part.columns) - 1 for part in parts)
+    def within(self) -> pd.DataFrame:
+        """Arms of levels that have several, by scenario and as (level, arm), less the mean of their level."""
+        several = {level: [arm for arm in of if arm in self.arms] for level, of in self.factor.values.items()}
+        parts = {
+            level: self.arms[of].sub(self.arms[of].mean(axis=1), axis=0) for level, of in several.items() if len(of) > 1
+        }
+        return pd.concat(parts, axis=1) if parts else pd.DataFrame()
 
 
 def _means(scores: pd.DataFrame, column: str, value: str) -> pd.DataFrame:
@@ -170,14 +172,17 @@ class FactorShifts:
         made = (Effects.of(scores, name, description, columns) for columns in cases)
         return cls(Effects.of(scores, name, description), tuple(made))
 
-    def tested(self, levels: list[str] | None = None) -> tuple[PlaceboTested | None, tuple[float, float] | None]:
-        """:meth:`Effects.tested`; and the least and greatest value that missing answers could have made of it, if
-        any."""
+    def tested(self, levels: list[str] | None = None) -> PlaceboTested | None:
+        """:meth:`Effects.tested`, with what missing answers could have made of each level, if any are missing."""
         found = self.effects.tested(levels)
         if found is None or not self.cases:
-            return found, None
-        bounds = [found.value, *(case.value for case in (each.tested(levels) for each in self.cases) if case)]
-        return found, (min(bounds), max(bounds))
+            return found
+        possible = {}
+        for level in levels or self.effects.factor.compared:
+            each = [effects.tested([level]) for effects in (self.effects, *self.cases)]
+            if values := [one.value for one in each if one]:
+                possible[level] = min(values), max(values)
+        return replace(found, possible=possible)
 
 
 @table("shifts")
@@ -194,10 +199,11 @@ def shifts_table(step: Step) -> pd.DataFrame:
             shifts = FactorShifts.of(mine, name, description)
             keys = {"model": model, "factor": name}
             for level in factor.compared:
-                counts = Counts.of(mine[mine[name].isin([level, factor.reference])])
-                of_level = keys | {"category": level}
-                rows.append(row(of_level, "shift", shift(shifts.effects, level), counts))
-                rows.append(tested_shift(of_level, shifts, [level], counts))
+                compared = mine["placebo"].notna() if factor.reference == PLACEBOS else mine[name] == factor.reference
+                counts, of_level = Counts.of(mine[(mine[name] == level) | compared]), keys | {"category": level}
+                tested = tested_shift(of_level, shifts, [level], counts)
+                bounds = {bound: tested[bound] for bound in ("lower_bound", "upper_bound")}
+                rows += [row(of_level, "shift", shift(shifts.effects, level), counts) | bounds, tested]
             keys = {"model": model, "factor": name, "category": OVERALL}
             largest = tested_shift(keys, shifts, None, Counts.of(mine))
             rows.append(largest)
@@ -238,11 +244,11 @@ def tested_shift(
     Bonferroni's level. ``n`` counts scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no
     interval below three arms.
     """
-    found, bounds = shifts.tested(levels)
+    found = shifts.tested(levels)
     if found is None:
         return row(keys, "shift_over_placebos", Estimate(math.nan, no_interval_reason="no value"), counts)
     made = row(keys, "shift_over_placebos", Estimate.of(found.inference(), n=len(found.without)), counts)
-    return made | (dict(zip(("lower_bound", "upper_bound"), bounds, strict=True)) if bounds else {})
+    return made | (dict(zip(("lower_bound", "upper_bound"), found.missing, strict=True)) if found.missing else {})
 
 
 @metric("mean_gap")
@@ -318,7 +324,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
         mine = scores[scores[name].isin(list(factor.values)) | scores["placebo"].notna()]
         shifts = FactorShifts.of(mine, name, description)
         for category, levels in [*((level, [level]) for level in factor.compared), (OVERALL, None)]:
-            found, missing = shifts.tested(levels)
+            found = shifts.tested(levels)
             if found is not None:
                 yield Evidence(
                     metric=description.tested_metric,
@@ -330,7 +336,7 @@ def evidence(step: Step) -> Iterator[Evidence]:
                     upper_from=NEEDED,
                     interval_from=NEEDED,
                     untestable=found.reason,
-                    missing=missing,
+                    missing=found.missing,
                 )
 
 

@@ -189,11 +189,13 @@ class DecisionsDescription(Rows):
         return self
 
     def _check_factors(self) -> None:
+        if OVERALL in self.placebos:
+            raise ValueError(f"placebos: call {OVERALL!r} otherwise; a row of the tables has that name")
         taken = {*_KEPT, *_SCORED, "model", "task", "category", "document"}
         for name, factor in self.factors.items():
             if name in taken:
                 raise ValueError(f"factors: {name!r} is the name of another column; call it otherwise")
-            if named := {OVERALL, ALL} & {name, *factor.values}:
+            if named := {OVERALL, ALL, PLACEBOS} & {name, *factor.values}:
                 raise ValueError(f"factors.{name}: call {min(named)!r} otherwise; a row of the tables has that name")
             if not (factor.column or self.arm):
                 raise ValueError(f"factors.{name}: name its column, or that of all as `arm`")

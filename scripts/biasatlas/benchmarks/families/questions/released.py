@@ -272,10 +272,9 @@ def _response(request: str, read: list[str] | None) -> dict[str, object]:
     if not read:
         return row | none | {"status": "failed", "detail": "not in the log"}
     shares = {each: read.count(each) / len(read) for each in (*LABELS, REFUSED, UNPARSEABLE)}
-    if shares[REFUSED] == 1:
-        return row | none | {"status": "refused", "detail": ""}
+    said = "ok" if any(shares[label] for label in LABELS) else "refused" if shares[REFUSED] == 1 else "unparseable"
     return row | {
-        "status": "ok" if any(shares[label] for label in LABELS) else "unparseable",
+        "status": said,
         "detail": "",
         "probabilities": json.dumps([shares[label] for label in LABELS]),
         "refused": shares[REFUSED],
