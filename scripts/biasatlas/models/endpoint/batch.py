@@ -135,7 +135,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
     path = folder / f"{file}.json"
     keys = {call.keys[0]: call.worst_cost(job.entry) for call in chunk}
     state = {"file": file, "url": _url(chunk[0], job.entry), "wants": chunk[0].wants, "batch": None, "keys": keys}
-    write_text(json.dumps(state), path)
+    write_text(json.dumps(state | {"asked": False}), path)  # that the batch cannot exist yet
     return path
 
 
@@ -143,10 +143,11 @@ def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call
     """Wait for a batch and keep what it answered; the outcomes of calls that may be sent again, by key."""
     state = _read_state(path)
     if state["batch"] is None:
-        state["batch"] = _retry(job, lambda: _start(client, state))
+        state["batch"] = _retry(job, lambda: _start(client, state, path))
         write_text(json.dumps(state), path)
     batch = _wait(client, state["batch"], path, job)
     failures: dict[str, Outcome] = {}
+    answered: set[str] = set()
     spent = 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in _retry(job, partial(client.files.content, file)).content.splitlines():
@@ -155,12 +156,16 @@ def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call
             except ValueError as error:
                 log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
                 continue
+            if key in answered:
+                log.warning("batch %s: a further row of a call that is answered", batch.id)
+                continue
             found = _read_row(row, state["wants"], job.entry)
             found = replace(found, reason=shown(found.reason or "no answer", job.entry))
             record = next(iter(found.records), None)
             if record:
                 job.keep({key: record}, 1, wanted[key].name if key in wanted else "")
                 spent += charged(job.entry, [record], state["keys"][key])
+                answered.add(key)
             elif found.kind == "retry":
                 failures[key] = found
             else:
@@ -177,11 +182,18 @@ def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call
     return failures
 
 
-def _start(client: openai.OpenAI, state: dict) -> str:
+def _start(client: openai.OpenAI, state: dict, path: Path) -> str:
     """The id of the batch for an uploaded file: the one that an earlier attempt made, or else a new one."""
-    for batch in client.batches.list(limit=100).data:
-        if batch.input_file_id == state["file"]:
-            return batch.id
+    if state.get("asked", True):
+        seen = set()
+        for batch in client.batches.list(limit=100):  # of all pages
+            if batch.input_file_id == state["file"]:
+                return batch.id
+            if batch.id in seen:  # a service that has one page gives it again and again
+                break
+            seen.add(batch.id)
+    state["asked"] = True
+    write_text(json.dumps(state), path)
     return client.batches.create(input_file_id=state["file"], endpoint=state["url"], completion_window="24h").id
 
 
