@@ -467,6 +467,9 @@ def test_a_file_in_another_encoding_is_read_in_it_and_refused_in_utf_8(tmp_path)
     data.write_text(data.read_text().replace("Graz", "Göteborg"), encoding="mac_roman")
     with pytest.raises(UserError, match=r"line 2 \(byte 0x9a\): not ascii\. Name the encoding that it is in\."):
         read(path, tmp_path / "data")
+    path = described(tmp_path, "pairs", encoding={"*.csv": "mac_roman", "data*": "cp1252"})
+    with pytest.raises(UserError, match=r"data\.csv fits '\*\.csv' \(mac_roman\) and 'data\*' \(cp1252\)\. Write"):
+        read(path, tmp_path / "data")
     path = described(tmp_path, "pairs", encoding={"*.csv": "mac_roman"}, cluster="{city}")
     data.write_text(data.read_text().replace("Graz", "Göteborg"), encoding="mac_roman")
     assert "Göteborg" in set(read(path, tmp_path / "data")["cluster"])

@@ -121,9 +121,7 @@ def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
 
 def _records(description: Rows, name: str, path: Path, columns: list[str]) -> Iterator[tuple[str, ...]]:
     """(place, number, cells of ``columns``) of each record of a file."""
-    rule = description.encoding
-    given = {rule} if isinstance(rule, str) else {each for pattern, each in rule.items() if fnmatch(name, pattern)}
-    encoding = min(given, default=UTF_8)
+    encoding = _encoding(description, name)
     if path.suffix in (".jsonl", ".json"):
         rows: Iterator[tuple[str, Mapping[str, Any]]] = read_json_records(path, encoding=encoding)
     else:
@@ -134,6 +132,18 @@ def _records(description: Rows, name: str, path: Path, columns: list[str]) -> It
     lists = description.lists
     for number, (where, row) in enumerate(rows, 1):
         yield (where, str(number), *(_value(where, row, column, lists) for column in columns))
+
+
+def _encoding(description: Rows, name: str) -> str:
+    """The encoding of a file. Raises UserError where it has several."""
+    rule = description.encoding
+    if isinstance(rule, str):
+        return rule
+    given = {pattern: encoding for pattern, encoding in rule.items() if fnmatch(name, pattern)}
+    if len(set(given.values())) > 1:
+        each = " and ".join(f"{pattern!r} ({encoding})" for pattern, encoding in given.items())
+        raise UserError(f"{description.title}: encoding: {name} fits {each}. Write patterns so that it fits one.")
+    return next(iter(given.values()), UTF_8)
 
 
 def _head(record: Iterable[str], name: str) -> str:
