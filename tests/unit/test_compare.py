@@ -101,6 +101,17 @@ def test_a_folder_without_tables_is_an_error(tmp_path):
         compare(tmp_path, run(tmp_path / "two"))
 
 
+@pytest.mark.parametrize("content", [b"", b"model,met", b"model,metric,value\na,rate,none\n", b"\x00\xff", b'a,b\n"c'])
+def test_a_damaged_table_is_named(tmp_path, content):
+    left, right = run(tmp_path / "one"), run(tmp_path / "two")
+    (right / "tables/bench/paper/rates.csv").write_bytes(content)
+    with pytest.raises(UserError, match=r"two/tables/bench/paper/rates\.csv: damaged, or of no run\. Remove"):
+        compare(left, right)
+    with pytest.raises(UserError, match=r"rates\.json: damaged, or of no run"):
+        (run(right) / "tables/bench/paper/rates.json").write_bytes(content)
+        compare(left, right)
+
+
 def test_the_command_exits_as_diff_does(tmp_path):
     left, right = run(tmp_path / "one"), run(tmp_path / "two", TABLE.assign(value=[0.3, 0.5, None]))
     command = [sys.executable, "-m", "biasatlas", "compare", str(left)]

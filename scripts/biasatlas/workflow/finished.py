@@ -65,7 +65,14 @@ def _tables(results: Path) -> dict[str, Path]:
 def _inputs(table: Path) -> dict[str, object]:
     """The flattened provenance of a table, {"data.train.csv": "ab12..."}; empty where there is none."""
     path = table.with_suffix(".json")
-    return dict(_flat(provenance.read(path))) if path.exists() else {}
+    try:
+        return dict(_flat(provenance.read(path))) if path.exists() else {}
+    except ValueError:
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> UserError:
+    return UserError(f"{path}: damaged, or of no run. Remove it, and run again.")
 
 
 def _flat(value: object, name: str = "") -> Iterator[tuple[str, object]]:
@@ -81,14 +88,18 @@ def _values(table: Path | None) -> pd.Series:
     """The column ``value`` of a table by (row, metric), where a row is its key columns in words."""
     if table is None:
         return pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["row", "metric"]))
-    frame = read_csv(table)
+    try:
+        frame = read_csv(table)
+        values = pd.to_numeric(frame["value"])
+    except (ValueError, KeyError, IsADirectoryError):
+        raise _damaged(table) from None
     keys = frame.loc[:, :"value"].columns.difference(["metric", "value"], sort=False)
     rows = [", ".join(str(key) for key in row if not pd.isna(key)) for row in frame[keys].itertuples(index=False)]
     names = pd.DataFrame({"row": rows, "metric": frame.get("metric", "")})
     # Rows that share their keys are distinguished by their order.
     repeat = names.groupby(["row", "metric"]).cumcount()
     names["row"] = [f"{row} #{count + 1}" if count else row for row, count in zip(rows, repeat, strict=True)]
-    return frame["value"].set_axis(pd.MultiIndex.from_frame(names))
+    return values.set_axis(pd.MultiIndex.from_frame(names))
 
 
 def _moved(table: str, left: pd.Series, right: pd.Series) -> pd.DataFrame:
