@@ -118,7 +118,11 @@ def _answered(results: Path) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.
     """Keys, requests and responses of every task below ``results``; a judge's are those of ``{task} judge``."""
     for path in sorted(results.glob("responses/*/*/*.parquet")):
         keys = dict(zip(_KEYS[:3], (*path.relative_to(results / "responses").parts[:2], path.stem), strict=True))
-        for task in read_parquet(path)["task"].unique():
+        try:
+            tasks = read_parquet(path)["task"].unique()
+        except (ValueError, KeyError):  # pyarrow's are of the first
+            raise _damaged(path) from None
+        for task in tasks:
             asked = results / "requests" / keys["benchmark"] / keys["protocol"] / f"{task}.parquet"
             yield keys | {"task": task}, read_asked(asked), read_responses(path, task)
     for path in sorted(results.glob("judge/responses/*/*/*/*.parquet")):
