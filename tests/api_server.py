@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections import Counter, deque
+from urllib.parse import parse_qsl
 
 import pandas as pd
 
@@ -189,7 +190,9 @@ class Server:
                 method, path, _ = head.split(" ")
                 headers = {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
-                if not await self._route(writer, reader, method, path.split("?")[0], headers, body):
+                path, _, query = path.partition("?")
+                self.query = dict(parse_qsl(query))
+                if not await self._route(writer, reader, method, path, headers, body):
                     break
         except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
@@ -383,7 +386,11 @@ class Server:
             self.batches[name] = batch | asked
             return self._json(writer, 200, self.batches[name])
         if path == "/batches":
-            return self._json(writer, 200, {"object": "list", "data": list(self.batches.values()), "has_more": False})
+            newest = list(reversed(self.batches.values()))
+            after = [batch["id"] for batch in newest].index(self.query["after"]) + 1 if "after" in self.query else 0
+            page = newest[after : after + int(self.query["limit"])]
+            more = after + len(page) < len(newest)
+            return self._json(writer, 200, {"object": "list", "data": page, "has_more": more})
         if parts[1] not in self.batches:
             return self._json(writer, 404, error(f"No such batch: {parts[1]}", "not_found"))
         batch = self.batches[parts[1]]

@@ -4,6 +4,7 @@ All are UTF-8, with or without a byte order mark, unless an encoding is named. E
 file that is not there, is empty, is in another encoding, or is no text at all.
 """
 
+import codecs
 import contextlib
 import csv
 import json
@@ -24,6 +25,7 @@ _SIGNS = {
     b"\xff\xfe": "in UTF-16. Save it as UTF-8",
     b"\xfe\xff": "in UTF-16. Save it as UTF-8",
     b"pk\x03\x04": "a workbook or another zip archive. Save its table as CSV (UTF-8)",
+    b"par1": "a Parquet file. Save its table as CSV (UTF-8)",
     b"\x1f\x8b": "compressed with gzip. Unpack it",
     b"version https://git-lfs": "a pointer of git-lfs to the file. Run `git lfs pull` where it comes from",
     b"<!doctype html": "a web page. Download the file itself",
@@ -256,6 +258,8 @@ def _opened(path: str | os.PathLike, encoding: str = UTF_8) -> Iterator[TextIO]:
     sign = next((sign for sign in _SIGNS if head.lower().startswith(sign)), None)
     if sign or b"\0" in head:
         raise UserError(f"{path}: {_SIGNS[sign] if sign else 'no text, or in UTF-16. Save it as UTF-8'}.")
+    if codecs.lookup(encoding).name == "utf-8":
+        encoding = UTF_8
     try:
         with open(path, encoding=encoding, newline="") as text:
             yield text

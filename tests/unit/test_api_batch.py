@@ -1,9 +1,10 @@
 """Batches: the same answers, rows that come out of order or not at all, and a kill at any moment."""
 
+import json
 import logging
 
 import pytest
-from api_server import MODEL, Server, requests_for, said
+from api_server import MODEL, Server, error, requests_for, said
 
 from biasatlas.errors import UserError
 from biasatlas.models.endpoint import calls, send, transport
@@ -73,6 +74,7 @@ class Killed(BaseException):
 STEPS = {
     (transport, "persist"): 4,
     (send, "write_text"): 2,
+    (transport, "write_text"): 1,
     (send, "_wait_for_batch"): 1,
     (transport, "outcome_of_row"): 4,
 }
@@ -104,6 +106,53 @@ def test_a_kill_anywhere_pays_for_nothing_twice(tmp_path, monkeypatch, module, n
         assert {len(times) for times in server.answered.values()} == {1}
         assert len(server.batches) == 1
     assert list(frame["text"]) == [said(prompt) for prompt in prompts]
+
+
+@pytest.mark.parametrize("pages", [True, False])
+def test_a_batch_is_found_behind_many_newer_ones(tmp_path, monkeypatch, pages):
+    """Also where a service has one page alone, which it gives again whatever comes after which."""
+
+    class Service(Server):
+        def _batch(self, writer, method, path, headers, body):
+            if path == "/batches" and method == "GET" and not pages:
+                return self._json(writer, 200, {"data": list(self.batches.values()), "has_more": True})
+            return super()._batch(writer, method, path, headers, body)
+
+    with Service() as server:
+        with monkeypatch.context() as patched, pytest.raises(Killed):
+            patched.setattr(send, "_wait_for_batch", lambda *_: (_ for _ in ()).throw(Killed))
+            ask(server, requests_for(["one"]), tmp_path / "store")
+        (path,) = (tmp_path / "store/batches").iterdir()
+        path.write_text(path.read_text().replace('"batch_0"', "null"))  # the job was killed before it could note it
+        made = server.batches["batch_0"]
+        others = {f"other_{n}": made | {"id": f"other_{n}", "input_file_id": f"other-{n}"} for n in range(250)}
+        server.batches |= others if pages else {}
+        server.batches = server.batches if pages else others
+        frame, _ = ask(server, requests_for(["one"]), tmp_path / "store")
+        assert len(server.batches) == 251
+    assert list(frame["text"]) == [said("one")]
+
+
+def test_a_row_that_comes_twice_counts_once(tmp_path):
+    """Whatever the second is: it is neither counted as an answer again nor as a call that failed."""
+
+    class Doubling(Server):
+        def _end(self, made):
+            super()._end(made)
+            output, errors = made["output_file_id"], made["error_file_id"]
+            rows = [json.loads(line) for line in self.files[output].splitlines()]
+            refused = {"status_code": 400, "body": error("no", "invalid_value")}
+            self.files[output] = b"\n".join([self.files[output]] * 2)
+            self.files[errors] = "\n".join(json.dumps(row | {"response": refused}) for row in rows).encode()
+
+    prices = {"price_input_per_million": 1e6, "price_output_per_million": 1e6}
+    prompts = [f"{index}" for index in range(5)]
+    with Server() as server:
+        once, once_took = ask(server, requests_for(prompts), tmp_path / "once", **prices)
+    with Doubling() as server:
+        frame, took = ask(server, requests_for(prompts), tmp_path / "twice", **prices)
+    assert frame.equals(once) and took == once_took
+    assert (tmp_path / "twice/spent").read_bytes() == (tmp_path / "once/spent").read_bytes()
 
 
 def test_another_job_collects_what_a_killed_one_sent(tmp_path, monkeypatch):

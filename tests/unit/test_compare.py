@@ -10,7 +10,7 @@ from biasatlas import ROOT
 from biasatlas.errors import UserError
 from biasatlas.files import write_csv
 from biasatlas.workflow import provenance
-from biasatlas.workflow.finished import compare
+from biasatlas.workflow.finished import compare, reparse_replies
 
 TABLE = pd.DataFrame(
     {
@@ -99,6 +99,26 @@ def test_an_empty_table_compares(tmp_path):
 def test_a_folder_without_tables_is_an_error(tmp_path):
     with pytest.raises(UserError, match="no tables there"):
         compare(tmp_path, run(tmp_path / "two"))
+
+
+@pytest.mark.parametrize("content", [b"", b"model,met", b"model,metric,value\na,rate,none\n", b"\x00\xff", b'a,b\n"c'])
+def test_a_damaged_table_is_named(tmp_path, content):
+    left, right = run(tmp_path / "one"), run(tmp_path / "two")
+    (right / "tables/bench/paper/rates.csv").write_bytes(content)
+    with pytest.raises(UserError, match=r"two/tables/bench/paper/rates\.csv: damaged, or of no run\. Remove"):
+        compare(left, right)
+    with pytest.raises(UserError, match=r"rates\.json: damaged, or of no run"):
+        (run(right) / "tables/bench/paper/rates.json").write_bytes(content)
+        compare(left, right)
+
+
+@pytest.mark.parametrize("content", [b"", b"PAR1 cut short"])
+def test_damaged_responses_are_named_where_replies_are_parsed_anew(tmp_path, content):
+    path = tmp_path / "responses/m/bbq/recommended.parquet"
+    path.parent.mkdir(parents=True)
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=r"m/bbq/recommended\.parquet: damaged, or of no run\. Remove it"):
+        reparse_replies(tmp_path, "letter", 1)
 
 
 def test_the_command_exits_as_diff_does(tmp_path):

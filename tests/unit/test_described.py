@@ -401,6 +401,46 @@ def test_other_files_read_as_the_table_does(tmp_path, name, write):
     assert read(path, tmp_path / "other").equals(table)
 
 
+@pytest.mark.parametrize(
+    ("name", "change", "sentence"),
+    [
+        ("data.jsonl", {"she": math.inf}, "line 1: she is inf. Expected a text or a number."),
+        ("data.csv", {"she": ""}, "line 2: she is '', as in all rows. Fill it in, or take it out of '{she} works as a"),
+        ("data.parquet", {}, "data.parquet: a Parquet file. Save its table as CSV (UTF-8)."),
+    ],
+)
+def test_what_would_be_read_wrongly_is_refused(tmp_path, name, change, sentence):
+    path = described(tmp_path, "pairs", files="*.*")
+    rows = pd.read_csv(tmp_path / "data/data.csv", dtype=str).assign(**change)
+    (tmp_path / "data/data.csv").unlink()
+    if name.endswith("jsonl"):  # which pandas would write as null
+        lines = (json.dumps(row).replace("Infinity", "1e999") + "\n" for row in rows.to_dict("records"))
+        (tmp_path / "data" / name).write_text("".join(lines))
+    else:
+        (rows.to_parquet if name.endswith("parquet") else rows.to_csv)(tmp_path / "data" / name, index=False)
+    with pytest.raises(UserError) as error:
+        read(path, tmp_path / "data")
+    assert sentence in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.JSONL"])
+def test_a_mark_before_utf_8_and_large_letters_in_a_name_do_no_harm(tmp_path, name):
+    path = described(tmp_path, "pairs", files="*.*", encoding="utf8")
+    table = read(path, tmp_path / "data")
+    rows = pd.read_csv(tmp_path / "data/data.csv", dtype=str)
+    (tmp_path / "other").mkdir()
+    text = rows.to_csv(index=False) if name == "data.csv" else rows.to_json(orient="records", lines=True)
+    (tmp_path / "other" / name).write_text(text, encoding="utf-8-sig")
+    assert read(path, tmp_path / "other").equals(table)
+
+
+def test_a_truth_value_is_the_text_that_json_has(tmp_path):
+    (tmp_path / "rows.jsonl").write_text('{"is": true, "in": {"is": false}}\n')
+    description = registry.description(described(tmp_path, "pairs", files="rows.jsonl"))
+    rows = read_rows(description, {"rows.jsonl": tmp_path / "rows.jsonl"}, ["is", "in.is"])
+    assert rows[["is", "in.is"]].to_numpy().tolist() == [["true", "false"]]
+
+
 #: A column made by a rule -> what it is in each row of the table below.
 DERIVED = [
     ("constant", ["constant"] * 3),
@@ -467,6 +507,9 @@ def test_a_file_in_another_encoding_is_read_in_it_and_refused_in_utf_8(tmp_path)
     path = described(tmp_path, "pairs", encoding={"*.csv": "ascii"})
     data.write_text(data.read_text().replace("Graz", "Göteborg"), encoding="mac_roman")
     with pytest.raises(UserError, match=r"line 2 \(byte 0x9a\): not ascii\. Name the encoding that it is in\."):
+        read(path, tmp_path / "data")
+    path = described(tmp_path, "pairs", encoding={"*.csv": "mac_roman", "data*": "cp1252"})
+    with pytest.raises(UserError, match=r"data\.csv fits '\*\.csv' \(mac_roman\) and 'data\*' \(cp1252\)\. Write"):
         read(path, tmp_path / "data")
     path = described(tmp_path, "pairs", encoding={"*.csv": "mac_roman"}, cluster="{city}")
     data.write_text(data.read_text().replace("Graz", "Göteborg"), encoding="mac_roman")

@@ -427,6 +427,17 @@ def test_epochs_are_shares_and_a_refusal_is_one(two, tmp_path):
     assert (row["status"], row["refused"], row["unparseable"]) == ("ok", 1 / 3, 0)
 
 
+@pytest.mark.parametrize("scores", [{"scores": None}, {"scores": {}}, {}])
+def test_a_sample_that_ended_with_an_error_is_unanswered_and_the_others_count(two, tmp_path, caplog, scores):
+    """Inspect goes on after an error with `--no-fail-on-error`; its accuracy is then over the other samples."""
+    failed = {key: value for key, value in INSPECT.items() if key != "scores"}
+    failed |= {"input": f"{CLEAR['context']}\n{CLEAR['question']}", "error": {"message": "503"}} | scores
+    (tmp_path / "x.json").write_text(with_samples(INSPECT, failed))
+    requests, responses = read(*two, [tmp_path / "x.json"])
+    assert dict(zip(requests["item_id"], responses["status"], strict=True)) == {"0": "ok", "1": "failed"}
+    assert "x.json: 1 of 2 samples ended with an error, and count as unanswered" in caplog.text
+
+
 def packed(flag=0, method=zipfile.ZIP_DEFLATED, noise=False):
     """An archive of Inspect whose members say that they are encrypted (``flag``), or packed by another ``method``."""
     file = io.BytesIO()

@@ -65,7 +65,14 @@ def _tables(results: Path) -> dict[str, Path]:
 def _inputs(table: Path) -> dict[str, object]:
     """The flattened provenance of a table, {"data.train.csv": "ab12..."}; empty where there is none."""
     path = table.with_suffix(".json")
-    return dict(_flat(provenance.read(path))) if path.exists() else {}
+    try:
+        return dict(_flat(provenance.read(path))) if path.exists() else {}
+    except ValueError:
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> UserError:
+    return UserError(f"{path}: damaged, or of no run. Remove it, and run again.")
 
 
 def _flat(value: object, name: str = "") -> Iterator[tuple[str, object]]:
@@ -81,14 +88,18 @@ def _values(table: Path | None) -> pd.Series:
     """The column ``value`` of a table by (row, metric), where a row is its key columns in words."""
     if table is None:
         return pd.Series(dtype=float, index=pd.MultiIndex.from_arrays([[], []], names=["row", "metric"]))
-    frame = read_csv(table)
+    try:
+        frame = read_csv(table)
+        values = pd.to_numeric(frame["value"])
+    except (ValueError, KeyError, IsADirectoryError):
+        raise _damaged(table) from None
     keys = frame.loc[:, :"value"].columns.difference(["metric", "value"], sort=False)
     rows = [", ".join(str(key) for key in row if not pd.isna(key)) for row in frame[keys].itertuples(index=False)]
     names = pd.DataFrame({"row": rows, "metric": frame.get("metric", "")})
     # Rows that share their keys are distinguished by their order.
     repeat = names.groupby(["row", "metric"]).cumcount()
     names["row"] = [f"{row} #{count + 1}" if count else row for row, count in zip(rows, repeat, strict=True)]
-    return frame["value"].set_axis(pd.MultiIndex.from_frame(names))
+    return values.set_axis(pd.MultiIndex.from_frame(names))
 
 
 def _moved(table: str, left: pd.Series, right: pd.Series) -> pd.DataFrame:
@@ -107,7 +118,11 @@ def _answered(results: Path) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.
     """Keys, requests and responses of every task below ``results``; a judge's are those of ``{task} judge``."""
     for path in sorted(results.glob("responses/*/*/*.parquet")):
         keys = dict(zip(_KEYS[:3], (*path.relative_to(results / "responses").parts[:2], path.stem), strict=True))
-        for task in read_parquet(path)["task"].unique():
+        try:
+            tasks = read_parquet(path)["task"].unique()
+        except (ValueError, KeyError):  # pyarrow's are of the first
+            raise _damaged(path) from None
+        for task in tasks:
             asked = results / "requests" / keys["benchmark"] / keys["protocol"] / f"{task}.parquet"
             yield keys | {"task": task}, read_asked(asked), read_responses(path, task)
     for path in sorted(results.glob("judge/responses/*/*/*/*.parquet")):

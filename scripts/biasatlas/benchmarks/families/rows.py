@@ -3,6 +3,7 @@
 import ast
 import json
 import logging
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from fnmatch import fnmatch
@@ -121,19 +122,30 @@ def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
 
 def _records(description: Rows, name: str, path: Path, columns: list[str]) -> Iterator[tuple[str, ...]]:
     """(place, number, cells of ``columns``) of each record of a file."""
-    rule = description.encoding
-    given = {rule} if isinstance(rule, str) else {each for pattern, each in rule.items() if fnmatch(name, pattern)}
-    encoding = min(given, default=UTF_8)
-    if path.suffix in (".jsonl", ".json"):
+    encoding = _encoding(description, name)
+    suffix = path.suffix.lower()
+    if suffix in (".jsonl", ".json"):
         rows: Iterator[tuple[str, Mapping[str, Any]]] = read_json_records(path, encoding=encoding)
     else:
-        delimiter = description.delimiter or ("\t" if path.suffix == ".tsv" else ",")
+        delimiter = description.delimiter or ("\t" if suffix == ".tsv" else ",")
         header = read_csv_header(path, delimiter=delimiter, encoding=encoding)
         heads = list(dict.fromkeys(_head(header, column) for column in columns))
         rows = read_csv_rows(path, heads, delimiter=delimiter, encoding=encoding)
     lists = description.lists
     for number, (where, row) in enumerate(rows, 1):
         yield (where, str(number), *(_value(where, row, column, lists) for column in columns))
+
+
+def _encoding(description: Rows, name: str) -> str:
+    """The encoding of a file. Raises UserError where it has several."""
+    rule = description.encoding
+    if isinstance(rule, str):
+        return rule
+    given = {pattern: encoding for pattern, encoding in rule.items() if fnmatch(name, pattern)}
+    if len(set(given.values())) > 1:
+        each = " and ".join(f"{pattern!r} ({encoding})" for pattern, encoding in given.items())
+        raise UserError(f"{description.title}: encoding: {name} fits {each}. Write patterns so that it fits one.")
+    return next(iter(given.values()), UTF_8)
 
 
 def _head(record: Iterable[str], name: str) -> str:
@@ -145,7 +157,7 @@ def _head(record: Iterable[str], name: str) -> str:
 
 
 def _value(where: str, record: Mapping[str, Any], name: str, lists: Collection[str]) -> str:
-    """The value at ``name``, where a dot goes into an object or list, also in a cell's text; numbers are text.
+    """The value at ``name``, where a dot goes into an object or list, also in a cell's text; others are as JSON has it.
 
     One of ``lists`` may be a list, which stays as JSON has it.
     """
@@ -165,9 +177,9 @@ def _value(where: str, record: Mapping[str, Any], name: str, lists: Collection[s
             )
     if isinstance(value, list) and name in lists:
         return json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, str | int | float):
+    if not isinstance(value, str | int | float) or value in (math.inf, -math.inf) or value != value:
         raise UserError(f"{where}: {name} is {shown(value)}. Expected a text or a number.")
-    return str(value)
+    return json.dumps(value) if isinstance(value, bool) else str(value)
 
 
 def named(raw: pd.DataFrame, column: str, names: Mapping[str, str]) -> pd.Series:
@@ -178,9 +190,15 @@ def named(raw: pd.DataFrame, column: str, names: Mapping[str, str]) -> pd.Series
 
 
 def written(text: str, raw: pd.DataFrame) -> pd.Series:
-    """:func:`render`; UserError naming file, line and column for the first row where it is blank."""
+    """:func:`render`; UserError naming file, line and column where it is blank, or a column is in all rows."""
     found = render(text, raw)
     check(raw, found.str.strip() != "", next(iter(template_fields(text)), ROW), "a text: fill it in, or remove the row")
+    for column in template_fields(text):
+        if (raw[column].str.strip() == "").all():
+            raise UserError(
+                f"{raw[WHERE].iloc[0]}: {column} is {shown(raw[column].iloc[0])}, as in all rows. Fill it in, or take "
+                f"it out of {shown(text)}."
+            )
     return found
 
 

@@ -381,7 +381,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
     keys = {call.keys[0]: call.worst_cost(job.entry) for call in chunk}
     url = batch_path(chunk[0], job.entry)
     state = {"file": file, "url": url, "wants": chunk[0].wants, "batch": None, "keys": keys}
-    write_text(json.dumps(state), path)
+    write_text(json.dumps(state | {"asked": False}), path)  # that the batch cannot exist yet
     return path
 
 
@@ -389,10 +389,11 @@ def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call
     """Wait for a batch and keep what it answered; the outcomes of calls that may be sent again, by key."""
     state = _read_state(path)
     if state["batch"] is None:
-        state["batch"] = transport.persist(job.entry, lambda: _start_batch(client, state))
+        state["batch"] = transport.persist(job.entry, lambda: transport.start_batch(client, state, path))
         write_text(json.dumps(state), path)
     batch = _wait_for_batch(client, state["batch"], path, job)
     failures: dict[str, Outcome] = {}
+    answered: set[str] = set()
     spent = 0.0
     for file in filter(None, (batch.output_file_id, batch.error_file_id)):
         for line in transport.persist(job.entry, partial(client.files.content, file)).content.splitlines():
@@ -401,11 +402,15 @@ def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call
             except ValueError as error:
                 log.warning("batch %s: a row that answers no call (%s)", batch.id, error)
                 continue
+            if key in answered:
+                log.warning("batch %s: a further row of a call that is answered", batch.id)
+                continue
             found = replace(found, reason=transport.shown(found.reason or "no answer", job.entry))
             record = next(iter(found.records), None)
             if record:
                 job.keep({key: record}, 1, wanted[key].name if key in wanted else "")
                 spent += charged(job.entry, [record], state["keys"][key])
+                answered.add(key)
             elif found.kind == "retry":
                 failures[key] = found
             else:
@@ -420,14 +425,6 @@ def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call
             "run again, or set `batch: false`."
         )
     return failures
-
-
-def _start_batch(client: openai.OpenAI, state: dict) -> str:
-    """The id of the batch for an uploaded file: the one that an earlier attempt made, or else a new one."""
-    for batch in client.batches.list(limit=100).data:
-        if batch.input_file_id == state["file"]:
-            return batch.id
-    return client.batches.create(input_file_id=state["file"], endpoint=state["url"], completion_window="24h").id
 
 
 def _wait_for_batch(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:

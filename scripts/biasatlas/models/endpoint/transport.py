@@ -17,12 +17,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cache
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx2
 import openai
 
 from biasatlas.errors import UserError
+from biasatlas.files import write_text
 from biasatlas.models.endpoint import VERSION, Kind, services
 from biasatlas.models.endpoint.calls import Wants
 from biasatlas.models.endpoint.entry import ApiEntry, api_key, service_of
@@ -277,6 +279,23 @@ def _json(content: bytes) -> Any:
 def outcome_of(error: openai.APIStatusError, entry: ApiEntry) -> Outcome:
     """What an error status comes to at the service of an ``entry``."""
     return outcome(error.status_code, error.response.content, service=service_of(entry))
+
+
+def start_batch(client: openai.OpenAI, state: dict, path: Path) -> str:
+    """The id of the batch for an uploaded file: the one that an earlier attempt made, or else a new one.
+
+    ``state`` is what the file at ``path`` says of it; that a batch was asked for is noted there before it is.
+    """
+    seen = set[str]()
+    for batch in client.batches.list(limit=100) if state.get("asked", True) else ():  # of all pages
+        if batch.input_file_id == state["file"]:
+            return batch.id
+        if batch.id in seen:  # a service that has one page gives it again and again
+            break
+        seen.add(batch.id)
+    state["asked"] = True
+    write_text(json.dumps(state), path)
+    return client.batches.create(input_file_id=state["file"], endpoint=state["url"], completion_window="24h").id
 
 
 def outcome_of_row(line: bytes, keys: Container[str], wants: Wants, entry: ApiEntry) -> tuple[str, Outcome]:
