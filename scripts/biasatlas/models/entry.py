@@ -33,7 +33,7 @@ class Template(StagedModel):
 
 
 class SamplingSettings(StagedModel):
-    """Sampling settings of a model, for protocols that leave them to it."""
+    """A model's own sampling settings, for protocols that ask for them."""
 
     temperature: float = field("answers", ge=0, le=100, description="Temperature; 0 is greedy.")
     top_p: float = field(

@@ -73,7 +73,7 @@ class DBBOptions(SamplingOptions):
         "elsewhere; or the same for both identities in Gender too, 'the person'",
     )
     pronoun_case: Literal["grammatical", "released"] = field(
-        "answers", description="Pronouns in the case and capitals of their position, or capitalised everywhere"
+        "answers", description="Pronouns cased and capitalised as their position requires, or capitalised everywhere"
     )
     placeholder: Literal["all", "released"] = field(
         "answers",
@@ -83,8 +83,8 @@ class DBBOptions(SamplingOptions):
     )
     prompt: Literal["table11", "released", "short", "letter"] = field(
         "answers",
-        description="Instruction of MCQ: the paper's Table 11, the same as released (in straight quotation marks), the "
-        "shorter one of the released files, or ours",
+        description="Instruction of MCQ: the paper's Table 11; its released version, with straight quotation marks; "
+        "the released files' shorter one; or ours",
     )
     parser: Literal["letter", "strict_choice"] = field(
         "answers",

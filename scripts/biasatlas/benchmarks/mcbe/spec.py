@@ -80,8 +80,8 @@ class McBEOptions(Options):
     )
     pc_spread: Literal["list", "pairs"] = field(
         "scores",
-        description="PC: variance over all words of a list, as the paper has it, whose score falls with the list's "
-        "length; or over every two of them, with the mean over pairs as the score, which does not depend on the length",
+        description="PC: score from the variance over all words of a list, as in the paper (it falls with the list's "
+        "length); or the mean score over all pairs of words (it does not)",
     )
     pc_decay: Literal["paper", "released"] = field(
         "scores", description="PC: decay rate of the paper, 2e/3 = 1.8122, or of the authors' code, 1.7759"
@@ -95,7 +95,8 @@ class McBEOptions(Options):
     sc_labels: Literal["table3_order", "file_set", "shuffled"] = field(
         "answers",
         description="SC: subcategories offered: all of Table 3 in its order, those that occur in the file (printed as "
-        "a Python list; the code's order is random, ours that of the file), or all in an order drawn per instance",
+        "a Python list, in the file's order; the authors' code orders them at random), or all in an order drawn per "
+        "instance",
     )
     sc_match: Literal["label", "substring"] = field(
         "answers",
@@ -136,7 +137,7 @@ class McBEOptions(Options):
         "judgements",
         ge=1,
         le=100,
-        description="How often a judge is asked before its unreadable replies are recorded as such",
+        description="The most times a judge is asked before its unreadable replies are recorded as such",
     )
     judge_grades: int = field(
         "judgements",

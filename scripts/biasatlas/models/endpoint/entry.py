@@ -165,7 +165,7 @@ class ApiEntry(Entry):
         description="The longest that one request may take, in seconds, its whole body included.",
     )
     attempts: int = field(
-        "nothing", 10, ge=1, le=100, description="How often a request is sent before it is recorded as failed."
+        "nothing", 10, ge=1, le=100, description="The most times a request is sent before it is recorded as failed."
     )
     max_failed_share: float = field(
         "nothing", 0.01, ge=0, le=1, description="Share of a job's requests that may fail before the job does (0 to 1)."
@@ -202,7 +202,7 @@ class ApiEntry(Entry):
         description="Whether requests go through the endpoint's Batch API (slower, often half the price).",
     )
     sampling: dict[str, SamplingSettings] = field(
-        "answers", {}, description="Sampling settings, by the name protocols use."
+        "answers", {}, description="Sampling settings that a protocol selects by name, such as `table8`."
     )
     without: list[Literal["temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty"]] = field(
         "answers",

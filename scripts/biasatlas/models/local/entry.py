@@ -94,8 +94,8 @@ class HfEntry(HubEntry):
     templates: dict[str, Template] = field(
         "answers",
         {},
-        description="Literal chat templates, by the name protocols use; `default` takes the place of the tokenizer's "
-        "own, which a base model lacks.",
+        description="Literal chat templates that a protocol selects by name; `default` takes the place of the "
+        "tokenizer's own, which a base model lacks.",
     )
     template_arguments: dict[str, Any] = field(
         "answers",
@@ -114,7 +114,7 @@ class HfEntry(HubEntry):
         "answers", [], description="Further arguments of that server, such as `[--max-model-len, '8192']`."
     )
     sampling: dict[str, SamplingSettings] = field(
-        "answers", {}, description="Sampling settings, by the name protocols use."
+        "answers", {}, description="Sampling settings that a protocol selects by name, such as `table8`."
     )
 
     @model_validator(mode="before")

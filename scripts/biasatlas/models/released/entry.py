@@ -40,7 +40,7 @@ class ReleasedEntry(Entry):
         description="What the files at `path` are; the benchmark's page lists its formats. Needed where it has "
         "several.",
     )
-    column: str = field("answers", "", description="The field or model of the files to read, if they hold several.")
+    column: str = field("answers", "", description="Which field or model to read, if the files at `path` hold several.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "ReleasedEntry":

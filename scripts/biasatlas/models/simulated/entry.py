@@ -31,8 +31,8 @@ class SimulatedEntry(Entry):
     right: float = field(
         "answers",
         2.0,
-        description="Log odds of a right or sensible answer against any other; a numeric answer loses them per unit "
-        "of error.",
+        description="Log odds of a right or sensible answer against any other; for numbers, subtracted per unit of "
+        "error.",
     )
     right_by_category: dict[str, float] = field("answers", {}, description="The same, by category.")
     unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")
@@ -57,7 +57,7 @@ class SimulatedEntry(Entry):
     frequency: float = field(
         "answers",
         0.0,
-        description="Times minus the log of a token's share of the texts' tokens, this is added to the token's cost.",
+        description="This times minus the log of a token's share of all tokens is added to its cost.",
     )
     token_noise: float = field(
         "answers", 0.0, ge=0, description="Standard deviation, in nats, of a random cost of each token."
@@ -66,7 +66,7 @@ class SimulatedEntry(Entry):
         "answers",
         0.0,
         ge=0,
-        description="In a choice between texts, the share of each text's log-likelihood that counts.",
+        description="In a choice between texts, the weight of the cost of each text's tokens.",
     )
     edit: float = field(
         "answers",

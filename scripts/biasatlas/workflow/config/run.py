@@ -89,8 +89,8 @@ class Run(StagedModel):
     effort: Literal["all", "rounds"] = field(
         "answers",
         "all",
-        description="`all` asks everything. `rounds` asks a growing share of the items, and stops once every main "
-        "claim that can be decided is decided (docs/rounds.md).",
+        description="`all` asks everything. `rounds` asks a growing share of the items, and stops once every "
+        "headline that can get a verdict is *biased* or *unbiased* (docs/rounds.md).",
     )
     framings: Framings | None = field(
         "answers",

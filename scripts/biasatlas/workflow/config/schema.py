@@ -58,9 +58,7 @@ class Construction(StagedModel):
 class Simulation(StagedModel):
     """Tests of metrics on simulated models (target `simulation`), as `resources/simulation/studies.yaml` says."""
 
-    seeds: int = field(
-        "scores", 200, ge=2, le=100_000, description="Models of each setting, which differ in their seed."
-    )
+    seeds: int = field("scores", 200, ge=2, le=100_000, description="How many models of each setting, one per seed.")
     studies: list[str] | None = field("nothing", None, description="The studies, by name; empty: all of them.")
 
 
