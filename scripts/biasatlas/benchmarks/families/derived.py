@@ -75,7 +75,7 @@ class Derived(StagedModel):
 
     text: Filled | None = field("answers", None, description="This text, with other columns filled in.")
     match: str | None = field(
-        "answers", None, description="Regular expression with one group: what the group matches in `of`."
+        "answers", None, description="Regular expression with one group; the new value is what it matches in `of`."
     )
     map: dict[str, Filled] | None = field("answers", None, min_length=1, description="Value of `of` -> the new value.")
     substitute: dict[str, Filled] | None = field(
@@ -83,7 +83,9 @@ class Derived(StagedModel):
     )
     below: float | None = field("answers", None, description="`then` if `of` is below this number, else `otherwise`.")
     option: Filled | None = field(
-        "answers", None, description="The number (from 0) of the only option whose label is this, or is in this list."
+        "answers",
+        None,
+        description="The number (from 0) of the only option whose label is this text, or in the list it names.",
     )
     other: list[str] | None = field(
         "answers",

@@ -70,7 +70,7 @@ class McBEOptions(Options):
     )
 
     pc_text: Literal["template", "context_and_template"] = field(
-        "answers", description="PC: the sentence alone, or after its context (which is not scored)"
+        "answers", description="PC: the sentence alone (`template`), or after its unscored context"
     )
     pc_bos: Literal["force", "tokenizer_default", "none"] = field(
         "answers", description="PC: begin-of-sequence token exactly once, as the tokenizer adds it, or none"

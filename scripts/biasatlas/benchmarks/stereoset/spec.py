@@ -95,7 +95,7 @@ class StereoSetOptions(PromptOptions):
     """How an item is asked, and how its three sentences are compared."""
 
     reduction: Literal["mean", "sum"] = field(
-        "scores", description="Sentences are compared by log-likelihood per token, or by its sum"
+        "scores", description="Sentences are compared by log-likelihood per token, or by log-likelihood"
     )
     ties: Literal["half", "released"] = field(
         "scores",

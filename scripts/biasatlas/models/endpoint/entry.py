@@ -135,7 +135,7 @@ class ApiEntry(Entry):
         ge=1,
         le=128,
         description="The most repeats to ask for in one call (the parameter `n`), so that the prompt is paid for once; "
-        "empty: as many as the endpoint's check finds.",
+        "empty: as many as the check finds it to allow.",
     )
     requests_per_minute: float | None = field(
         "nothing",

@@ -57,7 +57,7 @@ class SimulatedEntry(Entry):
     frequency: float = field(
         "answers",
         0.0,
-        description="This times minus the log of a token's share of all tokens is added to its cost.",
+        description="Added to a token's cost, times minus the log of its share of all tokens.",
     )
     token_noise: float = field(
         "answers", 0.0, ge=0, description="Standard deviation, in nats, of a random cost of each token."

@@ -240,7 +240,7 @@ def tested_shift(
     effects (or of the effects of changes that make the same level, if larger); m is the number of changes that make the
     level, and k that of its reference.
 
-    t has one degree of freedom less than there are placebo arms. Over all levels it is the largest shift, at
+    t has the degrees of freedom of s. Over all levels it is the largest shift, at
     Bonferroni's level. ``n`` counts scenarios, ``n_clusters`` placebo arms; it is for these scenarios and has no
     interval below three arms.
     """

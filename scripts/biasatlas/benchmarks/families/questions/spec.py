@@ -130,13 +130,15 @@ class QuestionsDescription(Description):
     label_types: bool = field(
         "tables",
         False,
-        description="Whether tables are split by what persons are called by: a group's `label`, or a `name`.",
+        description="Whether tables are split by how people are referred to: a group's `label`, or a `name`.",
     )
     unknown_names: list[Annotated[str, Field(min_length=1)]] = field(
         "answers", [], description='Other wordings of the option "it cannot be known" that replies may use.'
     )
     cleaned: str = field(
-        "answers", "", description="File of errata in resources, such as `errata/mine.yaml`, only for `text: cleaned`."
+        "answers",
+        "",
+        description="File of errata in resources, such as `errata/mine.yaml`, used under `text: cleaned`.",
     )
 
     @model_validator(mode="after")
