@@ -180,7 +180,7 @@ FILES = {
     "config latin-1": (lambda f: (f / "config.json").write_bytes(b'{"a": "\xe9"}'), ["config.json cannot be read"]),
     "unknown architecture": (lambda f: edit_config(f, model_type="nobody"), ["config.json cannot be read", "nobody"]),
     "heads": (lambda f: edit_config(f, hidden_size=30, num_attention_heads=0), ["config.json"]),
-    "generation": (lambda f: (f / "generation_config.json").write_text("{"), ["generation_config.json is no JSON"]),
+    "generation": (lambda f: (f / "generation_config.json").write_text("{"), ["generation_config.json is not a JSON"]),
     "tokenizer configuration": (
         lambda f: (f / "tokenizer_config.json").write_text("[]"),
         ["tokenizer_config.json is not a JSON object"],

@@ -284,7 +284,7 @@ def test_a_known_confounder_closes_every_verdict_whatever_the_cards_say(scores, 
     passed = CARD | {"benchmark": benchmark, "protocol": protocol, "of": "All", "tasks": "ambig, disambig"}
     table = findings_table([run_of(scores[benchmark], benchmark)], protocol, [passed])
     assert set(table["verdict"]) == {"untestable"}
-    assert table["why"].str.startswith('A model that says "unknown"').all()
+    assert table["why"].str.startswith('A model without a stereotype looks biased if it says "unknown"').all()
     (headline, _) = registry.load_spec(benchmark).headlines
     assert declared_null(headline, [passed]) == (None, headline.closed_by)
     assert Judging([passed]).verdict(headline, "fair", headline.rows).why == headline.closed_by
