@@ -84,6 +84,8 @@ def test_less_error_is_spent_early_with_few_degrees_of_freedom_and_none_is_taken
         for df in (5, 20, 90)
     }
     assert spent[5] < spent[20] == spent[90] and spent[5][-1] == spent[90][-1] == 1
+    late = 0.8 * SHARES[-2] ** 8
+    assert spent[5][-2] - late == pytest.approx((spent[20][-2] - late) / 4**4)
     falling = [Analysis(share, 9.0, df) for share, df in zip(SHARES, range(40, 10, -2), strict=True)]
     found = levels(falling, 0.05)
     assert all(level > 1e-9 for level in found)
