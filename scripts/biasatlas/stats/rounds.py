@@ -25,7 +25,7 @@ _NODES, _REACH = 128, 6.5
 #: Measured information falls where an error was estimated too small before; an analysis counts as at least so many
 #: times the last.
 _GAIN = 1.02
-#: With fewer degrees of freedom than this, less of the error is spent early: by this power of their share of it.
+#: With fewer degrees of freedom, less of the error is spent early: multiplied by (df / _DF) ** _DF_POWER.
 _DF, _DF_POWER = 20, 4
 #: P-values below this are of no use to anybody, and cannot be told apart.
 _LEAST = 1e-14

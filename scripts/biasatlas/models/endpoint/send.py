@@ -381,7 +381,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
     keys = {call.keys[0]: call.worst_cost(job.entry) for call in chunk}
     url = batch_path(chunk[0], job.entry)
     state = {"file": file, "url": url, "wants": chunk[0].wants, "batch": None, "keys": keys}
-    write_text(json.dumps(state | {"asked": False}), path)  # that the batch cannot exist yet
+    write_text(json.dumps(state | {"asked": False}), path)  # no batch of this file can exist yet
     return path
 
 
