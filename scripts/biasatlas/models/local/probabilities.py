@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.benchmarks.shared.parsing.named import Parser
+from biasatlas.benchmarks.shared.parsing.named import Parser, Said
 from biasatlas.benchmarks.shared.parsing.options import Options, asked_options
 from biasatlas.columns import RESPONSE_COLUMNS
 from biasatlas.engine.choice import Question, TokenParser, answer_probabilities
@@ -35,6 +35,8 @@ from biasatlas.models.local.render import texts
 
 #: Tokens of prompts and continuations together, and where the first token is that a prompt predicts.
 Encoded = tuple[list[np.ndarray], np.ndarray]
+#: Beginnings of answers whose parses are kept for a question's options; beyond, they are gathered anew.
+_MOST_KNOWN = 100_000
 
 
 def answer_likelihoods(
@@ -190,8 +192,12 @@ def _token_parser(model: LoadedModel, read: Parser, options: Options) -> TokenPa
     """Outcomes are the labels in their order, then refused, ambiguous and unparseable."""
     outcomes = {name: len(options) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
+    known: dict[str, Said] = {}
+
     def index(text: str, complete: bool) -> int | None:
-        parsed = read(text, options, complete)
+        if len(known) > _MOST_KNOWN:
+            known.clear()
+        parsed = read(text, options, complete, known)
         return outcomes[parsed] if isinstance(parsed, str) else parsed
 
     def decode(answers: list[list[int]]) -> list[str]:

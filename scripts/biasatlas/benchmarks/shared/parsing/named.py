@@ -9,7 +9,7 @@ are seen in whole replies alone.
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache, partial
@@ -21,8 +21,9 @@ from biasatlas.benchmarks.shared.parsing.normalise import answer_part, declines,
 from biasatlas.benchmarks.shared.parsing.numbers import parse_number
 from biasatlas.benchmarks.shared.parsing.options import Options, folded
 
-#: What the beginning of a reply says; None while it is open, and of all beginnings of an open one.
-Opening = Callable[[str, Options], Answer | None]
+Said = Answer | None  #: what a text so far says: None while it is open
+#: What the beginning of a reply says; None, too, of all beginnings of an open one.
+Opening = Callable[[str, Options], Said]
 #: Parses a whole reply: the index of an option, all of them in their order (rankings), or why there is none.
 Whole = Callable[[str, Options], Any]
 #: Characters in which an answer begins, if at all.
@@ -36,16 +37,21 @@ class Parser:
     whole: Whole
     opening: Opening
 
-    def __call__(self, text: str, options: Options, complete: bool) -> Answer | None:
-        """What the ``opening`` decides; None while more text may change it, unless the text is ``complete``."""
-        begun = text[:_LONGEST]
-        if self.opening(begun, options) is None:
-            return self.whole(text, options) if complete else None
-        end = bisect_left(range(len(begun)), True, key=lambda end: self.opening(begun[:end], options) is not None)
-        return self.opening(begun[:end], options)
+    def __call__(self, text: str, options: Options, complete: bool, known: dict[str, Said] | None = None) -> Said:
+        """What the ``opening`` decides; None while more text may change it, unless the text is ``complete``.
+
+        ``known``: what other texts said with the same ``options``; this call adds the beginnings that it parses.
+        """
+        begun, known = text[:_LONGEST], {} if known is None else known
+        end = next((end for end in range(len(begun), 0, -1) if begun[:end] in known), 0)
+        said = known.get(begun[:end])
+        while said is None and end < len(begun):
+            end += 1
+            said = known[begun[:end]] = self.opening(begun[:end], options)
+        return self.whole(text, options) if said is None and complete else said
 
 
-_THINKS = ("<think", "<|channel|>", "[think]", "<reasoning>", "<|begin_of_thought|>", "<思考>")
+_THINKS = ("<reasoning>", "<think", "<|begin_of_thought|>", "<|channel|>", "<思考>", "[think]")
 _LEADS, _REFUSALS = words("opening_leads"), words("opening_refusals")
 _OPENINGS = sorted({*_LEADS, *_REFUSALS})
 #: Around the words of a text so far, and inside a word of letters.
@@ -53,12 +59,12 @@ _OUTSIDE, _INSIDE = re.compile(r"(?:[^\w-]|-(?!\d))*"), re.compile("[a-z0-9'](?=
 _LEAD = re.compile(rf"(?:{'|'.join(_LEADS)})(?<!{_INSIDE.pattern}){_OUTSIDE.pattern}")
 
 
-def _begins(text: str, forms: Iterable[str]) -> bool:
-    """Whether ``text`` may become one of ``forms``."""
-    return any(form.startswith(text) for form in forms)
+def _begins(text: str, forms: Sequence[str]) -> bool:
+    """Whether ``text`` may become one of ``forms``, which are sorted."""
+    return (at := bisect_left(forms, text)) < len(forms) and forms[at].startswith(text)
 
 
-def _behind_leads(text: str, answer: Callable[[str], Answer | None]) -> Answer | None:
+def _behind_leads(text: str, answer: Callable[[str], Said]) -> Said:
     """What ``answer`` finds in a text so far, or behind its leads: None while one of these or a lead is open."""
     body = folded(text).lstrip()
     if _begins(body, _THINKS) or body.startswith(_THINKS):
@@ -70,14 +76,14 @@ def _behind_leads(text: str, answer: Callable[[str], Answer | None]) -> Answer |
         return None
     if rest.startswith(_REFUSALS):
         return REFUSED
-    if _begins(rest, _OPENINGS[(at := bisect_left(_OPENINGS, rest)) : at + 1]):
+    if _begins(rest, _OPENINGS):
         return None
     return next((each for each in found if each != UNPARSEABLE), UNPARSEABLE)
 
 
 #: Between two options: signs, and words that join them.
 _BETWEEN = re.compile(r"(?:[^\w\n]|_|(?:or|and)(?![a-z0-9'])|[或和与及还跟以者是]|选项|(?:option|sentence)(?= ))*")
-_JOINERS = ("or", "and", "选项", "option", "sentence")
+_JOINERS = ("and", "option", "or", "sentence", "选项")
 #: Behind a letter: what may become a sentence of its own about the option ("A is wrong").
 _ABOUT = re.compile(
     r"[^\S\n]+(?:[a-z0-9']*|(?:is|was|seems?|appears?|would|looks|sounds)[^\w\n]{1,4}\w*)|[^\S\n]*[\u3400-\u9fff]{0,3}"
@@ -86,19 +92,19 @@ _ABOUT = re.compile(
 
 def _form(text: str, options: Options) -> str:
     """The longest form of an option that ``text`` begins with, or nothing."""
-    begun = (form for form in options.spelt if text.startswith(form) and not _INSIDE.match(text, len(form) - 1))
-    return next(begun, "")
+    ends = [end for end in range(len(text), 0, -1) if text[:end] in options.spelt]
+    return next((text[:end] for end in ends if not _INSIDE.match(text, end - 1)), "")
 
 
-def open_choice(text: str, options: Options) -> Answer | None:
+def open_choice(text: str, options: Options) -> Said:
     """The option that a text so far begins with; of several that it joins, none."""
+    forms = [*options.spelt]
 
-    def choice(body: str) -> Answer | None:
-        first = _form(body, options)
-        rest = body[len(first) :]
+    def choice(body: str) -> Said:
+        rest = body[len(first := _form(body, options)) :]
         behind = _BETWEEN.sub("", rest, count=1)
         about = options.letters and len(first) == 1 and _ABOUT.fullmatch(rest)
-        if _begins(body, options.spelt) or (first and (about or _begins(behind, (*options.spelt, *_JOINERS)))):
+        if _begins(body, forms) or (first and (about or _begins(behind, forms) or _begins(behind, _JOINERS))):
             return None
         if not first:
             return UNPARSEABLE
@@ -135,7 +141,7 @@ def _numbers(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]
     return re.compile(number), re.compile(number + _UNFINISHED)
 
 
-def open_number(text: str, options: Options, nearest: bool = False) -> Answer | None:
+def open_number(text: str, options: Options, nearest: bool = False) -> Said:
     """The number that a text so far begins with; ``nearest``: one between two labels is the nearer.
 
     "1. Score: 6" and "6. It names the stereotype": a number with a list's mark is the answer unless another is
@@ -143,8 +149,8 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Answer | 
     """
     number, unfinished = _numbers(options.labels)
 
-    def found(body: str) -> Answer | None:
-        if (listed := re.match(r"1[.)、] {0,3}(?=\D)", body)) and _begins(body[listed.end() :], _LEADS):
+    def found(body: str) -> Said:
+        if (listed := re.match(r"1[.)、] {0,3}(?=\D)", body)) and _begins(body[listed.end() :], sorted(_LEADS)):
             return None
         if listed and (lead := _LEAD.match(body, listed.end())):
             return found(body[lead.end() :])
@@ -175,14 +181,14 @@ def parse_strict_choice(reply: str, options: Options) -> Answer:
     return AMBIGUOUS if another else letters.index(chosen)
 
 
-def open_strict_choice(text: str, options: Options) -> Answer | None:
+def open_strict_choice(text: str, options: Options) -> Said:
     """The beginning of a reply in DBB's format: decided once a word that joins no other follows the bracket."""
     letters, body = "".join(options.labels).lower(), text.lstrip().lstrip("'\"‘“")
     body = re.sub(r"^final answer:\s{0,9}", "", body, flags=re.I)
     if body.lower().startswith(_REFUSALS):
         return REFUSED
     answer = rf"[{letters}](?:\)\s{{0,9}}<?(?:\w{{0,40}}|(?:or|and)\W.*))?|[<\[].{{0,40}}|choice\).{{0,4}}"
-    if _begins(body.lower(), ("final answer:", "choice)", *_REFUSALS)) or re.fullmatch(answer, body, re.S):
+    if _begins(body.lower(), sorted(("final answer:", "choice)", *_REFUSALS))) or re.fullmatch(answer, body, re.S):
         return None
     return letters.index(body[0]) if re.match(rf"[{letters}]\)", body) else UNPARSEABLE
 

@@ -101,11 +101,11 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def spelt(self) -> dict[str, int]:
-        """How an answer may begin, in lower case, with an article or without, the longest first."""
+        """How an answer may begin, in lower case, with an article or without, sorted."""
         names = {re.sub(r"^(?:the|an?) (?=\w\w)", "", folded(name).strip(" .。")): i for name, i in self.names}
         forms = {f"{article}{name}": i for article in ("", "the ", "a ", "an ") for name, i in names.items()}
         forms |= {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
-        return dict(sorted(forms.items(), key=lambda form: -len(form[0])))
+        return dict(sorted(forms.items()))
 
     def content(self, text: str) -> int | None:
         """The option whose text ``text`` is, but for punctuation, a typo, or an end that only one option can have."""
