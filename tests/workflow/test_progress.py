@@ -68,7 +68,13 @@ def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_pat
     with Server(delay_s=0.12) as server:
         command, tell = started(config(server.url), tmp_path)
         run = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            # Tests may run under nohup, whose children ignore it.
+            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
         )
         while stored(tmp_path) < 5 and run.poll() is None:
             time.sleep(0.1)
