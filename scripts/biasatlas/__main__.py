@@ -5,7 +5,7 @@ Each verb is a function of :mod:`.commands`.
 
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from inspect import cleandoc
 from typing import Any
@@ -67,14 +67,14 @@ def _add_results(verbs: Any) -> None:
     verb = _verb(verbs, commands.reparse)
     verb.add_argument("results", help="results folder of a run")
     verb.add_argument("parser", help="name of the parser, as letter, label, integer or decimal")
-    verb.add_argument("--examples", type=int, default=10, help="changes of each task that are printed (10)")
+    verb.add_argument("--examples", type=_count, default=10, help="changes of each task that are printed (10)")
     verb = _verb(verbs, commands.parse_report)
     verb.add_argument("results", help="results folder of a run")
-    verb.add_argument("--examples", type=int, default=5, help="replies of each form that are printed (5)")
+    verb.add_argument("--examples", type=_count, default=5, help="replies of each form that are printed (5)")
     verb = _verb(verbs, commands.export_token_logprobs)
     verb.add_argument("configfile", help="configuration of a finished run")
     verb.add_argument(
-        "--items", type=int, default=200, help="scores of each task and model, farthest from neutral (200)"
+        "--items", type=_count, default=200, help="scores of each task and model, farthest from neutral (200)"
     )
     verb = _verb(verbs, commands.export_results)
     verb.add_argument("configfile", help="configuration of a finished run")
@@ -113,6 +113,13 @@ def _add_benchmarks(verbs: Any) -> None:
     verb.add_argument("--print", action="store_true", dest="only_print", help="print the rows, change no file")
 
 
+def _count(text: str) -> int:
+    """A number of things to show."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
 def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> ArgumentParser:
     """The parser of a verb, which is named as its function unless ``name`` says otherwise."""
     text = cleandoc(function.__doc__ or "")
@@ -134,6 +141,11 @@ def main(arguments: list[str] | None = None) -> int:
     function, takes_options = given.pop("function"), given.pop("takes_options")
     if takes_options:
         given["options"] = options
+        first = [*(sys.argv[1:] if arguments is None else arguments), ""][1]
+        # The value of an option in front would be taken for the configuration.
+        if first.startswith("-") and not os.path.exists(given.get("configfile", ".")):
+            verb = f"bias-atlas {function.__name__}"
+            parser.error(f"{first}: name the configuration first, as in: {verb} my.yaml {first}")
     elif options:
         parser.error(f"unknown: {' '.join(options)}; bias-atlas {function.__name__.replace('_', '-')} --help")
     try:

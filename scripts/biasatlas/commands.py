@@ -5,6 +5,7 @@ What a verb needs is imported in it: ``--help`` is there at once.
 
 import csv
 import os
+import shlex
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -38,8 +39,11 @@ def init(
 
     if Path(configfile).exists():
         raise UserError(f"{configfile}: there already. Name another file, or remove it.")
+    if Path(configfile).suffix == ".json":  # which would be read as JSON
+        raise UserError(f"{configfile}: a configuration is written as YAML. Name a file that ends in .yaml.")
     write_text(configuration(model, endpoint, served, budget, prices, sample), Path(configfile))
-    print(f"{configfile}: written. Next, by the same command: check {configfile}, run {configfile}, open {configfile}")
+    name = shlex.quote(configfile)
+    print(f"{configfile}: written. Next, by the same command: check {name}, run {name}, open {name}")
 
 
 def run(configfile: str, options: list[str]) -> int:
@@ -134,12 +138,15 @@ def _run_and_print(configfile: str, options: list[str], targets: list[str], file
 
 
 def _results(configfile: str) -> str:
-    """The results folder of a configuration. Raises UserError for a file that cannot be read."""
+    """The results folder of a configuration. Raises UserError for a file that cannot be read, or names none."""
     from biasatlas.validation import check_files, read_yaml
-    from biasatlas.workflow.config import Config
+    from biasatlas.workflow.config import Config, load_config
 
     check_files([configfile])
-    return read_yaml(configfile).get("results", Config.model_fields["results"].default)
+    content = read_yaml(configfile)
+    results = content.get("results", Config.model_fields["results"].default)
+    # Of a run that is finished, nothing else needs to be right still.
+    return results if isinstance(results, str) else load_config(content, [configfile]).results
 
 
 def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
@@ -248,8 +255,13 @@ def export_token_logprobs(configfile: str, items: int) -> None:
     from biasatlas.workflow.finished import export_token_logprobs
 
     check_files([configfile])
-    written = list(export_token_logprobs(load_config(read_yaml(configfile)), items))
-    print("\n".join(written) or "no model of kind hf or planted has scores of likelihoods here")
+    written = list(export_token_logprobs(load_config(read_yaml(configfile), [configfile]), items))
+    if not written:
+        raise UserError(
+            f"{configfile}: no model of kind hf or planted has scores of likelihoods yet. Finish the run first, or add "
+            "such a model and a task of likelihoods."
+        )
+    print("\n".join(written))
 
 
 def export_results(configfile: str, formats: list[str]) -> None:
@@ -267,7 +279,7 @@ def export_results(configfile: str, formats: list[str]) -> None:
     from biasatlas.workflow.exchange import export_results
 
     check_files([configfile])
-    print("\n".join(export_results(load_config(read_yaml(configfile)), formats)))
+    print("\n".join(export_results(load_config(read_yaml(configfile), [configfile]), formats)))
 
 
 def check_store(folder: str, repair: bool) -> int:

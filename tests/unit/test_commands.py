@@ -65,6 +65,7 @@ def test_scripts_are_those_that_rules_name():
         (["check", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-token-logprobs", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-results", "none.yaml", "eee"], "none.yaml: no such file. Correct the path."),
+        (["init", "--model", "a/b-1b", "my.json"], "my.json: a configuration is written as YAML."),
         (["compare", "none", "none"], "none/tables: no tables there."),
         (["replicate", "--table", "4"], "--table, --figure: of which paper?"),
         (
@@ -98,6 +99,36 @@ def test_an_option_that_no_verb_has_is_named():
     done = atlas("compare", "a", "b", "--forse")
     assert done.returncode == 2
     assert "unknown: --forse; bias-atlas compare --help" in done.stderr
+
+
+def test_an_option_in_front_of_the_configuration_is_not_taken_for_it():
+    done = atlas("run", "--cores", "4", "my.yaml")
+    assert done.returncode == 2
+    assert "--cores: name the configuration first, as in: bias-atlas run my.yaml --cores" in done.stderr
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "x", "1.5"])
+def test_a_number_to_show_is_at_least_one(number):
+    done = atlas("export-token-logprobs", "my.yaml", "--items", number)
+    assert done.returncode == 2
+    assert f"argument --items: expected a whole number of at least 1, got {number!r}" in done.stderr
+
+
+@pytest.mark.parametrize("results", ["5", "[a]", ""])
+def test_results_that_are_no_folder_are_not_opened(results, tmp_path):
+    (tmp_path / "my.yaml").write_text(f"results: {results}\n")
+    done = atlas("open", tmp_path / "my.yaml")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {tmp_path}/my.yaml: results: expected text, got ")
+
+
+def test_there_is_nothing_to_export_of_a_run_that_has_not_begun(tmp_path):
+    (tmp_path / "my.yaml").write_text(
+        f"results: {tmp_path}/results\nmodels: {{m: {{kind: planted, odds_ratio: 4}}}}\nbenchmarks: {{twbias: {{}}}}\n"
+    )
+    done = atlas("export-token-logprobs", tmp_path / "my.yaml")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "my.yaml: no model of kind hf or planted has scores of likelihoods yet. Finish the run first" in done.stderr
 
 
 def test_a_benchmark_is_tested_on_its_sample():
