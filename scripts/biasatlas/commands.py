@@ -315,13 +315,15 @@ def new_benchmark(name: str, family: str) -> None:
 
         bias-atlas new-benchmark mine questions
 
-    The description works as it is; edit it, then: test-benchmark, benchmark-page. Nothing that is there is touched.
+    The description works as it is; edit it, then test-benchmark. Both files go to the working folder, or, in the
+    workflow's own, to config/benchmarks and resources/samples. Nothing that is there is touched.
     """
     from biasatlas.benchmarks.scaffold import start
 
-    for path in start(name, family):
-        print(path.relative_to(ROOT))
-    print(f"Edit them, then: make test-benchmark NAME={name}")
+    description, data = start(name, family)
+    own = len(description.parts) == 1
+    print(f"{description}\n{data}\nEdit them, then, by the same command: test-benchmark", end=" ")
+    print(f"./{description} ./{data.parent}" if own else name)
 
 
 def test_benchmark(name: str, data: str) -> int:

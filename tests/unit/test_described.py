@@ -17,7 +17,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.pairs.scores import shift_replicates
 from biasatlas.benchmarks.families.questions.scores import bias_score
 from biasatlas.benchmarks.families.rows import read_rows
-from biasatlas.benchmarks.scaffold import origins, page_text
+from biasatlas.benchmarks.scaffold import origins, page_text, start
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.measure import validate_against_theory
@@ -367,6 +367,20 @@ def test_a_scaffold_works_as_it_is_written(tmp_path, family):
     path = described(tmp_path, family)
     found = validate_against_theory(path, read(path, tmp_path / "data"))
     assert found["right"].all(), found[~found["right"]].to_string()
+
+
+@pytest.mark.parametrize("family", registry.FAMILIES)
+def test_an_installed_command_starts_a_benchmark_in_the_working_folder(tmp_path, monkeypatch, family):
+    """Not in the library's folder, where nobody would look for it; its path is all that a configuration needs."""
+    monkeypatch.chdir(tmp_path)
+    paths = start("mine", family)
+    assert paths == [Path("mine.yaml"), Path("mine/data.csv")] and all(path.is_file() for path in paths)
+    assert (
+        len(read(str(tmp_path / "mine.yaml"), Path("mine")))
+        and registry.load_spec(str(tmp_path / "mine.yaml")).sample == ""
+    )
+    with pytest.raises(UserError, match=r"mine\.yaml: there already"):
+        start("mine", family)
 
 
 def test_a_right_option_that_is_none_is_found_out(tmp_path):
