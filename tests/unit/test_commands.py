@@ -84,6 +84,11 @@ def test_scripts_are_those_that_rules_name():
         (["test-benchmark", "kobbq", "none"], "kobbq: no data in none. Name their folder, as ./data."),
         (["validate-benchmark", "kobbq", "--seeds", "0"], "--seeds: 0 models are too few to tell by. Give 30 or more."),
         (["benchmark-page", "gets"], "NAME: 'gets' is not a benchmark; did you mean 'gest'?"),
+        (
+            ["benchmark-page", ROOT / "config/benchmarks/kobbq.yaml"],
+            "kobbq.yaml: descriptions in config/benchmarks alone",
+        ),
+        (["list-source", "a b", ROOT / "envs", "--url", "{path}", "--version", "1"], "name: 'a b' names a folder"),
         (["list-source", "x", "none", "--url", "u", "--version", "1"], "none: no such file. Correct the path."),
     ],
 )

@@ -259,7 +259,9 @@ def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
 
 def write_page(benchmark: str) -> str:
-    """Write the page, and say where."""
+    """Write the page, and say where. Raises UserError as :func:`page_text`, and for the path of a description."""
+    if benchmark.endswith(".yaml"):
+        raise UserError(f"NAME: {benchmark}: descriptions in config/benchmarks alone have a page. Move it there first.")
     path = ROOT / "docs" / f"{benchmark}.md"
     path.write_text(page_text(benchmark), encoding="utf-8")
     return str(path.relative_to(ROOT))
