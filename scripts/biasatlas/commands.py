@@ -90,6 +90,8 @@ def check(configfile: str, options: list[str]) -> int:
         os.environ[failures.LEVEL] = failures.CHECK
         if not without or _run_and_print(configfile, options, ["check"], ["check.txt"]):
             return status
+    if not Path(paths.check).exists():  # of a dry run
+        return status
     rounds = in_rounds(config)
     table = read_csv(paths.check)
     said, kept = budgets(table, config.models, lambda model: spent(Path(paths.stores, model)), rounds)
@@ -131,9 +133,9 @@ def _run_and_print(configfile: str, options: list[str], targets: list[str], file
     command = _snakemake(configfile, options, cores="1")
     results = _results(configfile)
     status = call([*command, "--", *targets])
-    if status == 0:
-        for name in files:
-            print((Path(results) / name).read_text(encoding="utf-8"), end="")
+    for path in (Path(results, name) for name in files):
+        if status == 0 and path.exists():  # a dry run makes none
+            print(path.read_text(encoding="utf-8"), end="")
     return status
 
 
