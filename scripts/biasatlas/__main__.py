@@ -152,6 +152,9 @@ def main(arguments: list[str] | None = None) -> int:
         return function(**given) or 0
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        said = f"{sys.executable} lacks the package {error.name}. In a clone, `make check` installs what is needed."
+        print(f"error: {said}", file=sys.stderr)
     except BrokenPipeError:  # as of `| head`; what is left to be flushed has nobody to go to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:

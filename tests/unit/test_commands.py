@@ -72,6 +72,7 @@ def test_scripts_are_those_that_rules_name():
             ["replicate", "twbias", "--table", "99"],
             "Table 99: TWBias has no such table or figure. It has Table 1, Table 2,",
         ),
+        (["parse-report", "none"], "none: no sampled replies. Name the results folder of a run"),
         (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
         (
@@ -104,6 +105,13 @@ def test_an_option_that_no_verb_has_is_named():
     done = atlas("compare", "a", "b", "--forse")
     assert done.returncode == 2
     assert "unknown: --forse; bias-atlas compare --help" in done.stderr
+
+
+def test_a_python_without_the_packages_is_told_how_to_get_them():
+    command = [sys.executable, "-S", "-m", "biasatlas", "init", "--model", "a/b-1b"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {sys.executable} lacks the package ") and done.stderr.count("\n") == 1
 
 
 def test_an_option_in_front_of_the_configuration_is_not_taken_for_it():
