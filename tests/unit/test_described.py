@@ -69,6 +69,11 @@ def described(folder, family, /, **changes):
 
 #: family, the part of a good description that is replaced, the sentence after the file's name.
 FAULTS = [
+    (
+        "pairs",
+        {"item": {"id": None}},
+        "item: expected text, got {'id': None}, as YAML reads it; put it in quotes: '{id}'",
+    ),
     ("pairs", {"famly": "pairs"}, "famly: unknown key; did you mean 'family'?"),
     ("pairs", {"family": "pair"}, "family: 'pair' is not a family of benchmarks; did you mean 'pairs'?"),
     (
@@ -227,7 +232,11 @@ DATA_FAULTS = [
         "line 3: item 'Graz' is there already. Add a column to `item` that tells them apart.",
     ),
     ("pairs", {"headers": {"idd": "number"}, "item": "{number}"}, "no column 'idd' (did you mean 'id'?)"),
-    ("pairs", {"files": "*.tsv"}, "expected *.tsv, found data.csv"),
+    (
+        "pairs",
+        {"files": "*.tsv"},
+        "expected *.tsv, found data.csv. Name another folder as its data, or correct `files`",
+    ),
     ("pairs", {"encoding": "utf-16"}, "data.csv, line 3 (byte 0x0a): not utf-16. Name the encoding that it is in."),
     ("pairs", {"encoding": "punycode"}, "data.csv, line 1: not punycode. Name the encoding that it is in."),
     (
