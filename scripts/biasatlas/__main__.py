@@ -47,7 +47,7 @@ def _add_runs(verbs: Any) -> None:
     for function in (commands.run, commands.check, commands.plan):
         verb = _verb(verbs, function)
         verb.add_argument("configfile", help="configuration of the run")
-        verb.set_defaults(takes_options=True)
+        _goes_on_to_snakemake(verb)
     verb = _verb(verbs, commands.open_report, "open")
     verb.add_argument("configfile", help="configuration of a finished run")
 
@@ -60,7 +60,7 @@ def _add_results(verbs: Any) -> None:
     part = verb.add_mutually_exclusive_group()
     part.add_argument("--table", default="", metavar="N", help="one table of the paper")
     part.add_argument("--figure", default="", metavar="N", help="one figure of the paper")
-    verb.set_defaults(takes_options=True)
+    _goes_on_to_snakemake(verb)
     verb = _verb(verbs, commands.compare)
     verb.add_argument("before", help="results folder of one run")
     verb.add_argument("after", help="results folder of the other")
@@ -113,6 +113,13 @@ def _add_benchmarks(verbs: Any) -> None:
     verb.add_argument("--print", action="store_true", dest="only_print", help="print the rows, change no file")
 
 
+def _goes_on_to_snakemake(verb: ArgumentParser) -> None:
+    """Let a verb take Snakemake's options: that of cores by name, or its number would be taken for what the verb is
+    about, the others as they come."""
+    verb.add_argument("-c", "--cores", metavar="N", help="how many cores to use")
+    verb.set_defaults(takes_options=True)
+
+
 def _count(text: str) -> int:
     """A number of things to show."""
     if not text.isdecimal() or int(text) < 1:
@@ -140,7 +147,8 @@ def main(arguments: list[str] | None = None) -> int:
     given = vars(known)
     function, takes_options = given.pop("function"), given.pop("takes_options")
     if takes_options:
-        given["options"] = options
+        cores = given.pop("cores")
+        given["options"] = [*(("--cores", cores) if cores else ()), *options]
         first = [*(sys.argv[1:] if arguments is None else arguments), ""][1]
         # The value of an option in front would be taken for the configuration.
         if first.startswith("-") and not os.path.exists(given.get("configfile", ".")):

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from biasatlas import ROOT
+from biasatlas import ROOT, commands
+from biasatlas.__main__ import main
 
 
 def atlas(*arguments):
@@ -114,10 +115,23 @@ def test_a_python_without_the_packages_is_told_how_to_get_them():
     assert done.stderr.startswith(f"error: {sys.executable} lacks the package ") and done.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("words", [["--cores", "2", "-n"], ["-n", "-c2"], ["--cores=2", "-n"]])
+def test_the_number_of_cores_is_no_paper_and_no_configuration(words, monkeypatch):
+    taken = []
+
+    def replicate(**given):
+        """Keep what was given."""
+        taken.append(given)
+
+    monkeypatch.setattr(commands, "replicate", replicate)
+    assert main(["replicate", *words]) == 0
+    assert taken == [{"paper": None, "table": "", "figure": "", "options": ["--cores", "2", "-n"]}]
+
+
 def test_an_option_in_front_of_the_configuration_is_not_taken_for_it():
-    done = atlas("run", "--cores", "4", "my.yaml")
+    done = atlas("run", "--profile", "mine", "my.yaml")
     assert done.returncode == 2
-    assert "--cores: name the configuration first, as in: bias-atlas run my.yaml --cores" in done.stderr
+    assert "--profile: name the configuration first, as in: bias-atlas run my.yaml --profile" in done.stderr
 
 
 @pytest.mark.parametrize("number", ["0", "-3", "x", "1.5"])
