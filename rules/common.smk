@@ -35,8 +35,8 @@ def file_exists(path):
     return exists(path)
 
 
-link_shipped_files()
 try:
+    link_shipped_files()
     if workflow.is_main_process:
         check_files(workflow.configfiles)
     CONFIG = load_config(config, workflow.configfiles)

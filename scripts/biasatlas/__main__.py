@@ -5,7 +5,7 @@ Each verb is a function of :mod:`.commands`.
 
 import os
 import sys
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Callable
 from inspect import cleandoc
 from typing import Any
@@ -47,7 +47,7 @@ def _add_runs(verbs: Any) -> None:
     for function in (commands.run, commands.check, commands.plan):
         verb = _verb(verbs, function)
         verb.add_argument("configfile", help="configuration of the run")
-        verb.set_defaults(takes_options=True)
+        _goes_on_to_snakemake(verb)
     verb = _verb(verbs, commands.open_report, "open")
     verb.add_argument("configfile", help="configuration of a finished run")
 
@@ -60,21 +60,21 @@ def _add_results(verbs: Any) -> None:
     part = verb.add_mutually_exclusive_group()
     part.add_argument("--table", default="", metavar="N", help="one table of the paper")
     part.add_argument("--figure", default="", metavar="N", help="one figure of the paper")
-    verb.set_defaults(takes_options=True)
+    _goes_on_to_snakemake(verb)
     verb = _verb(verbs, commands.compare)
     verb.add_argument("before", help="results folder of one run")
     verb.add_argument("after", help="results folder of the other")
     verb = _verb(verbs, commands.reparse)
     verb.add_argument("results", help="results folder of a run")
     verb.add_argument("parser", help="name of the parser, as letter, label, integer or decimal")
-    verb.add_argument("--examples", type=int, default=10, help="changes of each task that are printed (10)")
+    verb.add_argument("--examples", type=_count, default=10, help="changes of each task that are printed (10)")
     verb = _verb(verbs, commands.parse_report)
     verb.add_argument("results", help="results folder of a run")
-    verb.add_argument("--examples", type=int, default=5, help="replies of each form that are printed (5)")
+    verb.add_argument("--examples", type=_count, default=5, help="replies of each form that are printed (5)")
     verb = _verb(verbs, commands.export_token_logprobs)
     verb.add_argument("configfile", help="configuration of a finished run")
     verb.add_argument(
-        "--items", type=int, default=200, help="scores of each task and model, farthest from neutral (200)"
+        "--items", type=_count, default=200, help="scores of each task and model, farthest from neutral (200)"
     )
     verb = _verb(verbs, commands.export_results)
     verb.add_argument("configfile", help="configuration of a finished run")
@@ -113,6 +113,20 @@ def _add_benchmarks(verbs: Any) -> None:
     verb.add_argument("--print", action="store_true", dest="only_print", help="print the rows, change no file")
 
 
+def _goes_on_to_snakemake(verb: ArgumentParser) -> None:
+    """Let a verb take Snakemake's options: that of cores by name, or its number would be taken for what the verb is
+    about, the others as they come."""
+    verb.add_argument("-c", "--cores", metavar="N", help="how many cores to use")
+    verb.set_defaults(takes_options=True)
+
+
+def _count(text: str) -> int:
+    """A number of things to show."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
+    return int(text)
+
+
 def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> ArgumentParser:
     """The parser of a verb, which is named as its function unless ``name`` says otherwise."""
     text = cleandoc(function.__doc__ or "")
@@ -133,13 +147,22 @@ def main(arguments: list[str] | None = None) -> int:
     given = vars(known)
     function, takes_options = given.pop("function"), given.pop("takes_options")
     if takes_options:
-        given["options"] = options
+        cores = given.pop("cores")
+        given["options"] = [*(("--cores", cores) if cores else ()), *options]
+        first = [*(sys.argv[1:] if arguments is None else arguments), ""][1]
+        # The value of an option in front would be taken for the configuration.
+        if first.startswith("-") and not os.path.exists(given.get("configfile", ".")):
+            verb = f"bias-atlas {function.__name__}"
+            parser.error(f"{first}: name the configuration first, as in: {verb} my.yaml {first}")
     elif options:
         parser.error(f"unknown: {' '.join(options)}; bias-atlas {function.__name__.replace('_', '-')} --help")
     try:
         return function(**given) or 0
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+    except ModuleNotFoundError as error:
+        said = f"{sys.executable} lacks the package {error.name}. In a clone, `make check` installs what is needed."
+        print(f"error: {said}", file=sys.stderr)
     except BrokenPipeError:  # as of `| head`; what is left to be flushed has nobody to go to
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:

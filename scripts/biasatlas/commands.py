@@ -5,6 +5,7 @@ What a verb needs is imported in it: ``--help`` is there at once.
 
 import csv
 import os
+import shlex
 import sys
 from fnmatch import fnmatch
 from pathlib import Path
@@ -38,8 +39,11 @@ def init(
 
     if Path(configfile).exists():
         raise UserError(f"{configfile}: there already. Name another file, or remove it.")
+    if Path(configfile).suffix == ".json":  # which would be read as JSON
+        raise UserError(f"{configfile}: a configuration is written as YAML. Name a file that ends in .yaml.")
     write_text(configuration(model, endpoint, served, budget, prices, sample), Path(configfile))
-    print(f"{configfile}: written. Next, by the same command: check {configfile}, run {configfile}, open {configfile}")
+    name = shlex.quote(configfile)
+    print(f"{configfile}: written. Next, by the same command: check {name}, run {name}, open {name}")
 
 
 def run(configfile: str, options: list[str]) -> int:
@@ -86,6 +90,8 @@ def check(configfile: str, options: list[str]) -> int:
         os.environ[failures.LEVEL] = failures.CHECK
         if not without or _run_and_print(configfile, options, ["check"], ["check.txt"]):
             return status
+    if not Path(paths.check).exists():  # of a dry run
+        return status
     rounds = in_rounds(config)
     table = read_csv(paths.check)
     said, kept = budgets(table, config.models, lambda model: spent(Path(paths.stores, model)), rounds)
@@ -127,19 +133,22 @@ def _run_and_print(configfile: str, options: list[str], targets: list[str], file
     command = _snakemake(configfile, options, cores="1")
     results = _results(configfile)
     status = call([*command, "--", *targets])
-    if status == 0:
-        for name in files:
-            print((Path(results) / name).read_text(encoding="utf-8"), end="")
+    for path in (Path(results, name) for name in files):
+        if status == 0 and path.exists():  # a dry run makes none
+            print(path.read_text(encoding="utf-8"), end="")
     return status
 
 
 def _results(configfile: str) -> str:
-    """The results folder of a configuration. Raises UserError for a file that cannot be read."""
+    """The results folder of a configuration. Raises UserError for a file that cannot be read, or names none."""
     from biasatlas.validation import check_files, read_yaml
-    from biasatlas.workflow.config import Config
+    from biasatlas.workflow.config import Config, load_config
 
     check_files([configfile])
-    return read_yaml(configfile).get("results", Config.model_fields["results"].default)
+    content = read_yaml(configfile)
+    results = content.get("results", Config.model_fields["results"].default)
+    # Of a run that is finished, nothing else needs to be right still.
+    return results if isinstance(results, str) else load_config(content, [configfile]).results
 
 
 def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
@@ -248,8 +257,13 @@ def export_token_logprobs(configfile: str, items: int) -> None:
     from biasatlas.workflow.finished import export_token_logprobs
 
     check_files([configfile])
-    written = list(export_token_logprobs(load_config(read_yaml(configfile)), items))
-    print("\n".join(written) or "no model of kind hf or planted has scores of likelihoods here")
+    written = list(export_token_logprobs(load_config(read_yaml(configfile), [configfile]), items))
+    if not written:
+        raise UserError(
+            f"{configfile}: no model of kind hf or planted has scores of likelihoods yet. Finish the run first, or add "
+            "such a model and a task of likelihoods."
+        )
+    print("\n".join(written))
 
 
 def export_results(configfile: str, formats: list[str]) -> None:
@@ -267,7 +281,7 @@ def export_results(configfile: str, formats: list[str]) -> None:
     from biasatlas.workflow.exchange import export_results
 
     check_files([configfile])
-    print("\n".join(export_results(load_config(read_yaml(configfile)), formats)))
+    print("\n".join(export_results(load_config(read_yaml(configfile), [configfile]), formats)))
 
 
 def check_store(folder: str, repair: bool) -> int:
@@ -303,13 +317,15 @@ def new_benchmark(name: str, family: str) -> None:
 
         bias-atlas new-benchmark mine questions
 
-    The description works as it is; edit it, then: test-benchmark, benchmark-page. Nothing that is there is touched.
+    The description works as it is; edit it, then test-benchmark. Both files go to the working folder, or, in the
+    workflow's own, to config/benchmarks and resources/samples. Nothing that is there is touched.
     """
     from biasatlas.benchmarks.scaffold import start
 
-    for path in start(name, family):
-        print(path.relative_to(ROOT))
-    print(f"Edit them, then: make test-benchmark NAME={name}")
+    description, data = start(name, family)
+    own = len(description.parts) == 1
+    print(f"{description}\n{data}\nEdit them, then, by the same command: test-benchmark", end=" ")
+    print(f"./{description} ./{data.parent}" if own else name)
 
 
 def test_benchmark(name: str, data: str) -> int:

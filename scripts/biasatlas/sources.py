@@ -141,7 +141,9 @@ def _pinned(name: str, content: bytes) -> SourceFile:
 
 def add_source(source: Mapping[str, str], files: Iterable[Sequence[object]]) -> None:
     """Append a row to ``sources.csv`` and those of its files to ``files.csv``. Raises UserError for a name that is
-    taken."""
+    taken or names no file."""
+    if not source["source"].isidentifier():
+        raise UserError(f"name: {source['source']!r} names a folder; use letters, digits and _.")
     if source["source"] in load_sources():
         raise UserError(f"{source['source']}: there is a source of this name. Take another, or remove its rows.")
     if "{path}" not in source["url"]:

@@ -238,6 +238,8 @@ def _remedy(kind: str, value: object) -> str:
         return "; fill it in, or write {}" if _TYPES[kind] == _MAPPING else "; fill it in, or remove the key"
     if kind == "string_type" and not isinstance(value, list | dict):
         return ", as YAML reads it; put it in quotes"
+    if kind == "string_type" and isinstance(value, dict) and set(value.values()) == {None}:
+        return f", as YAML reads it; put it in quotes: '{{{', '.join(map(str, value))}}}'"
     if kind == "list_type" and isinstance(value, str):
         return "; put it in brackets: [a, b]"
     if _TYPES[kind] in (_WHOLE, _NUMBER) and isinstance(value, str):

@@ -75,6 +75,13 @@ def test_configuration(row, tmp_path, monkeypatch):
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["README.md", path.name])
 
 
+def test_a_working_folder_that_takes_no_file_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".snakemake").write_text("")
+    with pytest.raises(UserError, match=f"^{tmp_path}: no file can be written in .snakemake there .*another folder.$"):
+        paths.link_shipped_files()
+
+
 @pytest.mark.parametrize(("value", "fault"), [("[" * 2000 + "]" * 2000, "nested too deeply"), ("9" * 5000, "4300")])
 def test_a_value_beyond_what_python_takes(value, fault, tmp_path):
     (tmp_path / "mine.yaml").write_text(f"a: {value}\n")

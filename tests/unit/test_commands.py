@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from biasatlas import ROOT
+from biasatlas import ROOT, commands
+from biasatlas.__main__ import main
 
 
 def atlas(*arguments):
@@ -65,12 +66,14 @@ def test_scripts_are_those_that_rules_name():
         (["check", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-token-logprobs", "none.yaml"], "none.yaml: no such file. Correct the path."),
         (["export-results", "none.yaml", "eee"], "none.yaml: no such file. Correct the path."),
+        (["init", "--model", "a/b-1b", "my.json"], "my.json: a configuration is written as YAML."),
         (["compare", "none", "none"], "none/tables: no tables there."),
         (["replicate", "--table", "4"], "--table, --figure: of which paper?"),
         (
             ["replicate", "twbias", "--table", "99"],
             "Table 99: TWBias has no such table or figure. It has Table 1, Table 2,",
         ),
+        (["parse-report", "none"], "none: no sampled replies. Name the results folder of a run"),
         (["reparse", "none", "leter"], "parser 'leter': there is no such parser; did you mean 'letter'?"),
         (["check-store", "none"], "none: no store there: no file ends in .jsonl."),
         (
@@ -83,6 +86,11 @@ def test_scripts_are_those_that_rules_name():
         (["test-benchmark", "kobbq", "none"], "kobbq: no data in none. Name their folder, as ./data."),
         (["validate-benchmark", "kobbq", "--seeds", "0"], "--seeds: 0 models are too few to tell by. Give 30 or more."),
         (["benchmark-page", "gets"], "NAME: 'gets' is not a benchmark; did you mean 'gest'?"),
+        (
+            ["benchmark-page", ROOT / "config/benchmarks/kobbq.yaml"],
+            "kobbq.yaml: descriptions in config/benchmarks alone",
+        ),
+        (["list-source", "a b", ROOT / "envs", "--url", "{path}", "--version", "1"], "name: 'a b' names a folder"),
         (["list-source", "x", "none", "--url", "u", "--version", "1"], "none: no such file. Correct the path."),
     ],
 )
@@ -98,6 +106,56 @@ def test_an_option_that_no_verb_has_is_named():
     done = atlas("compare", "a", "b", "--forse")
     assert done.returncode == 2
     assert "unknown: --forse; bias-atlas compare --help" in done.stderr
+
+
+def test_a_python_without_the_packages_is_told_how_to_get_them():
+    command = [sys.executable, "-S", "-m", "biasatlas", "init", "--model", "a/b-1b"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {sys.executable} lacks the package ") and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["--cores", "2", "-n"], ["-n", "-c2"], ["--cores=2", "-n"]])
+def test_the_number_of_cores_is_no_paper_and_no_configuration(words, monkeypatch):
+    taken = []
+
+    def replicate(**given):
+        """Keep what was given."""
+        taken.append(given)
+
+    monkeypatch.setattr(commands, "replicate", replicate)
+    assert main(["replicate", *words]) == 0
+    assert taken == [{"paper": None, "table": "", "figure": "", "options": ["--cores", "2", "-n"]}]
+
+
+def test_an_option_in_front_of_the_configuration_is_not_taken_for_it():
+    done = atlas("run", "--profile", "mine", "my.yaml")
+    assert done.returncode == 2
+    assert "--profile: name the configuration first, as in: bias-atlas run my.yaml --profile" in done.stderr
+
+
+@pytest.mark.parametrize("number", ["0", "-3", "x", "1.5"])
+def test_a_number_to_show_is_at_least_one(number):
+    done = atlas("export-token-logprobs", "my.yaml", "--items", number)
+    assert done.returncode == 2
+    assert f"argument --items: expected a whole number of at least 1, got {number!r}" in done.stderr
+
+
+@pytest.mark.parametrize("results", ["5", "[a]", ""])
+def test_results_that_are_no_folder_are_not_opened(results, tmp_path):
+    (tmp_path / "my.yaml").write_text(f"results: {results}\n")
+    done = atlas("open", tmp_path / "my.yaml")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: {tmp_path}/my.yaml: results: expected text, got ")
+
+
+def test_there_is_nothing_to_export_of_a_run_that_has_not_begun(tmp_path):
+    (tmp_path / "my.yaml").write_text(
+        f"results: {tmp_path}/results\nmodels: {{m: {{kind: planted, odds_ratio: 4}}}}\nbenchmarks: {{twbias: {{}}}}\n"
+    )
+    done = atlas("export-token-logprobs", tmp_path / "my.yaml")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "my.yaml: no model of kind hf or planted has scores of likelihoods yet. Finish the run first" in done.stderr
 
 
 def test_a_benchmark_is_tested_on_its_sample():

@@ -17,7 +17,7 @@ from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.families.pairs.scores import shift_replicates
 from biasatlas.benchmarks.families.questions.scores import bias_score
 from biasatlas.benchmarks.families.rows import read_rows
-from biasatlas.benchmarks.scaffold import origins, page_text
+from biasatlas.benchmarks.scaffold import origins, page_text, start
 from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.simulation.measure import validate_against_theory
@@ -69,6 +69,11 @@ def described(folder, family, /, **changes):
 
 #: family, the part of a good description that is replaced, the sentence after the file's name.
 FAULTS = [
+    (
+        "pairs",
+        {"item": {"id": None}},
+        "item: expected text, got {'id': None}, as YAML reads it; put it in quotes: '{id}'",
+    ),
     ("pairs", {"famly": "pairs"}, "famly: unknown key; did you mean 'family'?"),
     ("pairs", {"family": "pair"}, "family: 'pair' is not a family of benchmarks; did you mean 'pairs'?"),
     (
@@ -227,7 +232,11 @@ DATA_FAULTS = [
         "line 3: item 'Graz' is there already. Add a column to `item` that tells them apart.",
     ),
     ("pairs", {"headers": {"idd": "number"}, "item": "{number}"}, "no column 'idd' (did you mean 'id'?)"),
-    ("pairs", {"files": "*.tsv"}, "expected *.tsv, found data.csv"),
+    (
+        "pairs",
+        {"files": "*.tsv"},
+        "expected *.tsv, found data.csv. Name another folder as its data, or correct `files`",
+    ),
     ("pairs", {"encoding": "utf-16"}, "data.csv, line 3 (byte 0x0a): not utf-16. Name the encoding that it is in."),
     ("pairs", {"encoding": "punycode"}, "data.csv, line 1: not punycode. Name the encoding that it is in."),
     (
@@ -367,6 +376,20 @@ def test_a_scaffold_works_as_it_is_written(tmp_path, family):
     path = described(tmp_path, family)
     found = validate_against_theory(path, read(path, tmp_path / "data"))
     assert found["right"].all(), found[~found["right"]].to_string()
+
+
+@pytest.mark.parametrize("family", registry.FAMILIES)
+def test_an_installed_command_starts_a_benchmark_in_the_working_folder(tmp_path, monkeypatch, family):
+    """Not in the library's folder, where nobody would look for it; its path is all that a configuration needs."""
+    monkeypatch.chdir(tmp_path)
+    paths = start("mine", family)
+    assert paths == [Path("mine.yaml"), Path("mine/data.csv")] and all(path.is_file() for path in paths)
+    assert (
+        len(read(str(tmp_path / "mine.yaml"), Path("mine")))
+        and registry.load_spec(str(tmp_path / "mine.yaml")).sample == ""
+    )
+    with pytest.raises(UserError, match=r"mine\.yaml: there already"):
+        start("mine", family)
 
 
 def test_a_right_option_that_is_none_is_found_out(tmp_path):

@@ -64,6 +64,7 @@ def test_a_name_on_the_hub_gives_an_entry_that_a_run_takes():
         (ENDPOINT | {"budget": 0, "prices": [0, 0]}, "budget: nothing would count against it"),
         (ENDPOINT | {"budget": math.nan, "prices": [1, 1]}, "budget: expected a number, got 'nan'"),
         (ENDPOINT | {"budget": 5, "prices": [1, -1]}, "price_output_per_million: must be at least 0, got -1"),
+        (local("a/b-1b") | {"served": "x", "budget": 5, "prices": [1, 1]}, "--served, --budget, --prices"),
         (local("./nowhere"), "no folder there"),
         (local("nowhere"), "owner/name"),
         (local("openai-community/gpt2"), "how large"),
@@ -77,3 +78,13 @@ def test_what_is_missing_is_asked_for(given, said):
 def test_a_folder_without_weights_is_no_model(tmp_path):
     with pytest.raises(UserError, match=r"config\.json and \*\.safetensors"):
         configuration(**local(tmp_path), sample=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [("{", r"config\.json, column 2: not JSON"), ("[]", r"expected config\.json"), ("\xe9", "not UTF-8")],
+)
+def test_damaged_settings_are_one_sentence(folder, content, said):
+    (folder / "config.json").write_text(content, encoding="latin-1")
+    with pytest.raises(UserError, match=said):
+        configuration(**local(folder), sample=False)

@@ -42,6 +42,7 @@ def origins(family: str) -> tuple[Path, Path]:
 def start(name: str, family: str) -> list[Path]:
     """Write the description of benchmark ``name``, and its sample; their paths.
 
+    In the workflow's own folder they become a part of it; elsewhere, as of an installed command, they are the user's.
     Raises UserError for a name that is taken or names no file, and for a family that is none.
     """
     if family not in registry.FAMILIES:
@@ -50,16 +51,16 @@ def start(name: str, family: str) -> list[Path]:
     if not name.isidentifier():
         raise UserError(f"NAME: {name!r} names files; use letters, digits and _.")
     description, data = origins(family)
-    files = {
-        ROOT / "config" / "benchmarks" / f"{name}.yaml": description,
-        ROOT / "resources" / "samples" / name / "data.csv": data,
-    }
+    own = Path.cwd() != ROOT.resolve()
+    folders = ("", name) if own else ("config/benchmarks", f"resources/samples/{name}")
+    files = {Path(folders[0], f"{name}.yaml"): description, Path(folders[1], "data.csv"): data}
     taken = [str(path) for path in files if path.exists()] or [name] * registry.is_benchmark(name)
     if taken:
         raise UserError(f"{taken[0]}: there already. Take another NAME.")
     for path, origin in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(origin.read_text(encoding="utf-8").replace(_SHOWN.get(family, "NAME"), name), encoding="utf-8")
+        text = origin.read_text(encoding="utf-8").replace(_SHOWN.get(family, "NAME"), name)
+        path.write_text(re.sub(r"(?m)^sample: .*\n", "", text) if own else text, encoding="utf-8")
     return list(files)
 
 
@@ -258,7 +259,9 @@ def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
 
 def write_page(benchmark: str) -> str:
-    """Write the page, and say where."""
+    """Write the page, and say where. Raises UserError as :func:`page_text`, and for the path of a description."""
+    if benchmark.endswith(".yaml"):
+        raise UserError(f"NAME: {benchmark}: descriptions in config/benchmarks alone have a page. Move it there first.")
     path = ROOT / "docs" / f"{benchmark}.md"
     path.write_text(page_text(benchmark), encoding="utf-8")
     return str(path.relative_to(ROOT))

@@ -157,7 +157,7 @@ def reparse_replies(results: Path, parser: str, examples: int) -> str:
         columns = changed[["request_id", "repeat", "parser", "was", "now", "text"]]
         changes.append(pd.DataFrame([keys], index=columns.index).join(columns))
     if not shown:
-        raise UserError(f"{results}: no sampled replies: expected responses of tasks that were sampled.")
+        raise UserError(f"{results}: no sampled replies. Name the results folder of a run whose models wrote answers.")
     write_csv(pd.concat(changes, ignore_index=True), results / "replies" / "changes.csv")
     return "\n".join(shown)
 
@@ -185,7 +185,7 @@ def unparsed(results: Path, most: int) -> str:
             known |= {"options": texts if any(texts) else None, "form": row.form, "found": row.outcome}
             rows.append(keys | known | {"truth": "", "text": row.text})
     if not sampled:
-        raise UserError(f"{results}: no sampled replies: expected responses of tasks that were sampled.")
+        raise UserError(f"{results}: no sampled replies. Name the results folder of a run whose models wrote answers.")
     if rows:
         path = results / "replies" / "unparsed.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)

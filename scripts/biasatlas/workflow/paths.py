@@ -17,6 +17,7 @@ from typing import Any
 
 from biasatlas import ROOT
 from biasatlas.benchmarks.contract import OUTCOMES
+from biasatlas.errors import UserError
 
 #: A link to ``resources/`` below the working directory: the names of a job's shipped inputs are the same after a run
 #: was moved, or another commit of the workflow was checked out, and nothing runs again but for what is in the files.
@@ -24,14 +25,21 @@ SHIPPED = Path(".snakemake") / "bias-atlas"
 
 
 def link_shipped_files() -> None:
-    """Make :data:`SHIPPED` a link to the ``resources/`` of this workflow, in one step, whoever else does the same."""
+    """Make :data:`SHIPPED` a link to the ``resources/`` of this workflow, in one step, whoever else does the same.
+
+    Raises UserError where the working folder takes no files.
+    """
     resources = (ROOT / "resources").resolve()
     if SHIPPED.resolve() == resources:
         return
-    SHIPPED.parent.mkdir(exist_ok=True)
+    try:
+        SHIPPED.parent.mkdir(exist_ok=True)
+        link = Path(tempfile.mkdtemp(dir=SHIPPED.parent)) / "link"
+    except OSError as error:
+        said = f"{Path.cwd()}: no file can be written in {SHIPPED.parent} there ({error.strerror})"
+        raise UserError(f"{said}. Run from another folder.") from None
     if SHIPPED.is_dir() and not SHIPPED.is_symlink():  # whoever copied the run followed the link
         shutil.rmtree(SHIPPED)
-    link = Path(tempfile.mkdtemp(dir=SHIPPED.parent)) / "link"
     link.symlink_to(resources, target_is_directory=True)
     link.replace(SHIPPED)
     link.parent.rmdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from biasatlas.errors import UserError
+from biasatlas.userfiles import read_json
 from biasatlas.workflow.config import load_config
 
 #: English, and asked of models of every kind.
@@ -26,6 +27,8 @@ def configuration(
     ``budget`` and ``prices`` (per million tokens read, written) are of the endpoint, in its currency. Raises UserError
     where something is missing, and where `check` would refuse the text.
     """
+    if model and (served or budget is not None or prices is not None):
+        raise UserError("--served, --budget, --prices: about an endpoint. Name it by --endpoint, or leave them out.")
     if endpoint and not served:
         raise UserError("--endpoint: which model is meant there? Add --served NAME.")
     if budget is not None and prices is None:
@@ -72,9 +75,9 @@ def _hf(model: str) -> dict[str, str]:
             raise UserError(f"--model: {model}: the name does not say how large it is. Fetch it, and name its folder.")
         return {"kind": "hf", "source": _text(model), "revision": "main", "size_billion": size[1], "gpu": str(gpu)}
     weights = sum(file.stat().st_size for file in path.glob("*.safetensors"))
-    if not weights or not (path / "config.json").exists():
+    settings = read_json(path / "config.json") if (path / "config.json").exists() else None
+    if not weights or not isinstance(settings, dict):
         raise UserError(f"--model: {model}: expected config.json and *.safetensors, a model in Hugging Face format.")
-    settings = json.loads((path / "config.json").read_text(encoding="utf-8"))
     dtype = str(settings.get("dtype") or settings.get("torch_dtype") or "float32")
     size_billion = max(weights / _BYTES.get(dtype, 2) / 1e9, 0.001)
     source = model if model.startswith((".", "/")) else f"./{model}"

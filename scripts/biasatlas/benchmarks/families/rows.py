@@ -30,7 +30,7 @@ def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[st
     """
     names = sorted(name for name in files if fnmatch(name, description.files))
     if not names:
-        raise UserError(f"{description.title}: expected {description.files}, found {listed(files)}. Name its folder.")
+        raise _not_there(description, description.files, files, "files")
     wanted = description.read_columns(columns)
     joined = description.join.columns if description.join else []
     read = list(dict.fromkeys([*(name for name in wanted if name not in joined), *_keys(description)]))
@@ -53,6 +53,13 @@ def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[st
     return _without_dropped(description, raw)
 
 
+def _not_there(description: Rows, expected: str, files: Mapping[str, Path], key: str) -> UserError:
+    return UserError(
+        f"{description.title}: expected {expected}, found {listed(files)}. Name another folder as its data, or correct "
+        f"`{key}` in its description."
+    )
+
+
 def _keys(description: Rows) -> Iterable[str]:
     return description.join.by if description.join else ()
 
@@ -60,7 +67,7 @@ def _keys(description: Rows) -> Iterable[str]:
 def _joined(description: Rows, join: Join, files: Mapping[str, Path], raw: pd.DataFrame) -> pd.DataFrame:
     """The second file's columns for each row of ``raw``. Raises UserError for a missing row, and for a repeated key."""
     if join.file not in files:
-        raise UserError(f"{description.title}: expected {join.file}, found {listed(files)}. Name its folder.")
+        raise _not_there(description, join.file, files, "join")
     path, there = files[join.file], list(join.by.values())
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for where, _, *values in _records(description, join.file, path, [*there, *join.columns]):
