@@ -126,6 +126,25 @@ def test_rates_are_over_what_was_asked(one_word, scored_items):
     assert (found["n"], found["refused"], found["not_applicable"]) == (scored_items, 9, 1 - scored_items)
 
 
+@pytest.mark.parametrize("task", ["SC", "SS", "BS"])
+def test_a_request_that_failed_is_no_answer_that_does_not_refuse(task):
+    """Half of the items fail, and every answer to the others refuses: 100% of the answers."""
+
+    def respond(asked):
+        answers = choose(asked, lambda _: {})
+        lost = asked["item_id"].isin([f"gender-{number}" for number in range(2, 7)]).to_numpy()
+        answers.loc[lost, ["probabilities", "refused", "ambiguous", "unparseable", "unresolved"]] = None
+        return answers.assign(status=answers["status"].mask(lost, "failed"))
+
+    part = scored(ITEMS, task, RECOMMENDED, respond).assign(model="m", task=task, category="gender")
+    tables = {name: TABLES[name](part, RECOMMENDED, PUBLISHED, {}) for name in ("scores", "category_means")}
+    rate, score = (row(tables["scores"], metric=name) for name in ("refusal_rate", "score"))
+    assert (rate["value"], rate["n"], score["failed"]) == (100, 4 if task == "SS" else 5, 5)
+    assert score["unparsed"] == 100
+    mean = row(tables["category_means"], metric="mean_score", average="available")
+    assert (mean["unparsed"], mean["n"]) == (100, 0)
+
+
 def test_every_status_has_a_column_of_its_own():
     statuses = {"gender-2": "failed", "gender-3": "truncated", "gender-4": "unparseable", "gender-5": "refused"}
 
