@@ -97,7 +97,8 @@ def _references(row: dict) -> list[str]:
 def score_responses(step: Step) -> pd.DataFrame:
     """A row per question of ``category`` and turn: ``score`` is the expected grade, 1 to 10, over what could be read.
 
-    Of a reply in words it is the number in double brackets, else in single ones, as MT-Bench's ``common.py`` reads it.
+    Of a reply in words it is the number in double brackets, else in single ones, as MT-Bench's ``common.py`` reads it;
+    of several (``judge_repeats``) the mean of those that state one.
 
     ``status`` is "ok" where there is one; else that of the answer, or of the judge's reply ("unparseable" where it
     named no grade). A judge that refuses has graded nothing.
@@ -111,7 +112,8 @@ def score_responses(step: Step) -> pd.DataFrame:
     judged = step.judgements.drop_duplicates("request_id").set_index("request_id").reindex(asked["request_id"])
     columns = judged.reindex(columns=["probabilities", "status"])
     if "text" in judged:
-        score = judged["text"].map(stated_grade, na_action="ignore").to_numpy(float)
+        grades = step.judgements["text"].map(stated_grade, na_action="ignore").astype(float)
+        score = grades.groupby(step.judgements["request_id"]).mean().reindex(asked["request_id"]).to_numpy(float)
     else:
         masses = parse_probabilities(columns["probabilities"], GRADES)
         total = masses.sum(axis=1)
