@@ -186,7 +186,7 @@ def test_what_other_columns_say_is_not_identified():
         (jackknife(lambda sums: sums[..., :1] * 0, np.ones((9, 1)))[0], "the clusters do not differ"),
         # The first of two means is of one cluster alone.
         (mean_of_means([pd.Series([3.0]), pd.Series(np.arange(8.0))], [["a"], [*"abcdefgh"]]), NEEDED),
-        (jackknife(lambda sums: sums[..., :1] / sums[..., 1:], np.eye(9, 2) + [1, 0])[0], NEEDED),
+        (jackknife(lambda sums: sums[..., :1] / sums[..., 1:], np.eye(9, 2) + np.array([1, 0]))[0], NEEDED),
     ],
 )
 def test_no_interval_has_a_reason(result, reason):
