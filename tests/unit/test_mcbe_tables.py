@@ -253,6 +253,22 @@ def test_robustness_compares_the_templates(scores):
     printed = table.dropna(subset="published").set_index("metric")["published"].to_dict()
     assert printed == {"spearman": "0.967", "spearman_p": "2.16e-5", "pearson": "0.999", "pearson_p": "2.76e-11"}
     assert set(table.dropna(subset="published")["points"]) == {"race, health, appearance"}
+    lost = parts["category"].eq("race") & parts["item_id"].eq(parts.loc[parts["category"] == "race", "item_id"].iloc[0])
+    some = parts.assign(
+        status=parts["status"].mask(lost, "refused"),
+        score=parts["score"].mask(lost),
+        refused=parts["refused"].mask(lost, 1.0),
+    )
+    few = row(TABLES["robustness"](some, RECOMMENDED, PUBLISHED, its), points="all", metric="pearson")
+    assert few["refused"] == 3 and few["unparsed"] < 20  # of all answers, not of those without a score alone
+
+
+def test_a_mean_of_scores_of_0_to_100_has_no_interval_beyond_and_one_where_all_agree(scores):
+    alike = scores.assign(score=100.0)
+    near = scores.assign(score=np.where(scores["item_id"].str.endswith("2"), 80.0, 100.0))
+    for given in (alike, near):
+        means = TABLES["task_means"](given[given["status"] == "ok"], RECOMMENDED, PUBLISHED, {})
+        assert (means["ci_low"] < means["value"]).all() and (means["ci_high"] <= 100).all()
 
 
 def test_composition_similarity_words(tables):

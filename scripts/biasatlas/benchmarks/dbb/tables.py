@@ -23,7 +23,7 @@ from biasatlas.benchmarks.dbb.evidence import (
 )
 from biasatlas.benchmarks.dbb.requests import draw_names
 from biasatlas.benchmarks.dbb.spec import DBBOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row, unparsed
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, beside, make_table, row
 from biasatlas.errors import UserError
 
 #: Columns and published measures -> our metrics.
@@ -210,7 +210,7 @@ def refusals(step: Step[DBBOptions]) -> pd.DataFrame:
     rows = []
     for keys, instances in by_category(step.scores):
         answered = instances["refused"].notna()
-        counts = replace(Counts.of(instances[~answered]), unparsed=unparsed(instances))
+        counts = Counts.of(instances[~answered], instances)
         found = rates(instances[answered]).items()
         rows += [row(keys, name, replace(estimate, n=int(answered.sum())), counts) for name, estimate in found]
     printed = step.published("dbb_refusal").rename(columns={"refusal_rate_percent": "value"})

@@ -19,7 +19,7 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, DESIGN, TASKS,
 from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi, published_scores
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, mean_of_means, percentage, row, unparsed
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, mean_of_means, percentage, row
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import proportion, ratio
@@ -321,10 +321,8 @@ def on_one_scale(scores: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
 
 def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
     """The items of ``cell`` that are not among the scored ``items``, by the status of their first repeat."""
-    if (cell["status"] == "ok").all():  # as in most cells
-        return Counts(unparsed=unparsed(cell))
     unscored = cell[~cell["item_id"].isin(items.index.get_level_values("item_id"))].drop_duplicates("item_id")
-    return replace(Counts.of(unscored), unparsed=unparsed(cell))
+    return Counts.of(unscored, cell)
 
 
 def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, str | None]:
@@ -342,11 +340,11 @@ def mean_of(parts: Sequence[pd.Series]) -> Estimate:
     n = sum(map(len, parts))
     if not parts or not all(len(part) for part in parts):
         return Estimate(float(np.mean([part.mean() for part in parts])) if parts else np.nan, n=n)
+    bounds = (0.0, 100.0) if all(part.between(0, 100).all() for part in parts) else None
+    templates = [part.index.get_level_values(TEMPLATE) for part in parts]
     if len(parts) == 1:
-        (part,) = parts
-        bounds = (0.0, 100.0) if part.between(0, 100).all() else None
-        return Estimate.of(ratio(part, np.ones(n), part.index.get_level_values(TEMPLATE), bounds), n)
-    return Estimate.of(mean_of_means(parts, [part.index.get_level_values(TEMPLATE) for part in parts]), n)
+        return Estimate.of(ratio(parts[0], np.ones(n), templates[0], bounds), n)
+    return Estimate.of(mean_of_means(parts, templates, bounds), n)
 
 
 def evidence(step: Step[McBEOptions]) -> Iterator[Evidence]:

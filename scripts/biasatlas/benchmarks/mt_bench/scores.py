@@ -17,7 +17,6 @@ from biasatlas.benchmarks.shared.prompting import CHAT
 from biasatlas.benchmarks.shared.templates import fill_slots
 from biasatlas.columns import MASSES
 from biasatlas.stats.clusters import ratio
-from biasatlas.stats.intervals import within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -198,8 +197,8 @@ def judge_score(fields: list[pd.DataFrame]) -> Estimate:
     if len(fields) == 1:
         known = fields[0].dropna(subset="score")
         return Estimate.of(ratio(known["score"], np.ones(len(known)), known[_QUESTION], _BOUNDS), n)
-    mean = mean_of_means([field["score"] for field in fields], [field[_QUESTION] for field in fields])
-    return Estimate.of(within(mean, *_BOUNDS), n)
+    mean = mean_of_means([field["score"] for field in fields], [field[_QUESTION] for field in fields], _BOUNDS)
+    return Estimate.of(mean, n)
 
 
 @figure("scores")
