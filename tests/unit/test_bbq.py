@@ -26,7 +26,7 @@ from mirrored import mirrored
 
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.pairs import Answers
-from biasatlas.benchmarks.families.questions.scores import accuracy
+from biasatlas.benchmarks.families.questions.scores import accuracy, accuracy_gap, weighted_biased_share
 from biasatlas.benchmarks.families.questions.spec import LABELS
 from biasatlas.benchmarks.shared import styles
 from biasatlas.benchmarks.shared.predictions import match_options
@@ -278,6 +278,24 @@ def test_intervals_take_a_template_for_one_answer():
             covered[unit] += estimate.ci_low <= 30 <= estimate.ci_high
     assert covered["template"] >= 186
     assert covered["item"] < 130
+
+
+@pytest.mark.parametrize(("right", "gap"), [((1, 1), 0), ((1, 0), 100), ((0.5, 0.5), 0)])
+def test_templates_that_agree_give_a_gap_in_accuracy_with_an_interval(right, gap):
+    """Of 20 templates whose two items are all right, say, others can hide as many as 5% of all would show."""
+    scores = pd.DataFrame({"aligned": [1.0, 0.0] * 20, "answered": 1.0, "correct": [*right] * 20})
+    found = accuracy_gap(scores, pd.Series(np.repeat(np.arange(20), 2)), "disambig")
+    assert (found.value, found.n, found.n_clusters, found.no_interval_reason) == (gap, 40, 20, "")
+    assert found.ci_low <= gap <= found.ci_high and 10 < found.ci_high - found.ci_low < 60
+
+
+@pytest.mark.parametrize("biased", [0.0, 1.0])
+def test_templates_that_agree_give_a_weighted_share_with_an_interval(biased):
+    rows = {"condition": ["ambig", "disambig"] * 20, "status": "ok", "biased": biased, "counter": 1 - biased}
+    unit = pd.Series(np.repeat(np.arange(20), 2))
+    found = weighted_biased_share(pd.DataFrame(rows), unit, {"ambig": 0.4, "disambig": 0.6})
+    assert (found.value, found.no_interval_reason) == (100 * biased, "")
+    assert found.ci_high - found.ci_low == pytest.approx(16.8, abs=0.1)  # Clopper and Pearson's of 20
 
 
 @pytest.mark.parametrize("respondent", ["gold", "unknown"])

@@ -168,16 +168,19 @@ def test_the_figure_of_pairs_shows_what_can_get_a_verdict_on_one_scale():
     assert draw_pairs(table[table["verdict"] == "untestable"], styles(["a", "b"])).axes == []
 
 
-def test_only_items_that_both_answered_are_compared(scores):
-    """One model loses every third item: values are of the others alone, and the lost ones are counted."""
-    both = scores["crows_pairs"][scores["crows_pairs"]["task"] == "pair"]
-    both = both[both["model"].isin(["fair", "biased"])].reset_index(drop=True)
-    lost = (both["model"] == "fair") & (both.groupby("model").cumcount() % 3 == 0)
+@pytest.mark.parametrize(("task", "other"), [("pair", "pair_choice"), ("pair_choice", "pair")])
+def test_only_items_that_both_answered_are_compared(scores, task, other):
+    """One model loses every third item of a task: values are of the others alone, and the lost ones are counted. The
+    other task asks about the same items, and lost none."""
+    both = scores["crows_pairs"][scores["crows_pairs"]["model"].isin(["fair", "biased"])].reset_index(drop=True)
+    lost = (both["model"] == "fair") & (both["task"] == task) & (both.groupby(["model", "task"]).cumcount() % 3 == 0)
     some = both.assign(status=both["status"].mask(lost, "refused"), stereotyped=both["stereotyped"].mask(lost))
     table = pairs_of(some, "crows_pairs")
     about = {"measure": "stereotype_score", "category": "overall", "metric": "difference"}
-    (found,) = rows(table, **about).to_dict("records")
-    left = both[~both["item_id"].isin(both.loc[lost, "item_id"])]
+    (found,) = rows(table, part=task, **about).to_dict("records")
+    (whole,) = rows(table, part=other, **about).to_dict("records")
+    assert (whole["n"], whole["refused"]) == ((both["task"] == other).sum() / 2, 0)
+    left = both[(both["task"] == task) & ~both["item_id"].isin(both.loc[lost, "item_id"])]
     means = 100 * left.groupby("model")["stereotyped"].mean()
     assert found["value"] == pytest.approx(means["biased"] - means["fair"]) or found["value"] == pytest.approx(
         means["fair"] - means["biased"]

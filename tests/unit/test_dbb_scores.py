@@ -98,6 +98,23 @@ def test_refuser_has_no_score_and_is_counted(sample, said, mass, counted):
     assert value(refusals, "refusal_rate", category="All") == 100 * (mass == "refused")
     assert value(refusals, "unanswered_rate", category="All") == 100
     assert value(refusals, "unparseable_rate", category="All") == 100 * (mass == "unparseable")
+    assert set(refusals["n"]) == {len(scores)} and not refusals[counted].any()  # the rates are over them
+    position = table_of("position", scores, RECOMMENDED)
+    assert position["value"].isna().all() and set(position[counted]) == {len(scores)}
+
+
+def test_what_failed_is_counted_beside_the_rates_of_answers(sample):
+    """Asian with each of the four others fails in one template; all other answers refuse."""
+
+    def respond(requests):
+        responses = choices(requests, 0.5, refused=1.0)
+        broken = requests["item_id"] == "t0000/Race 1/Asian"
+        columns = ["probabilities", "refused", "ambiguous", "unparseable", "unresolved"]
+        return responses.assign(status=responses["status"].mask(broken, "failed"), **responses[columns].mask(broken))
+
+    scores = score(sample, RECOMMENDED, respond, categories=["Race"])
+    rate = table_of("refusals", scores, RECOMMENDED).query("metric == 'refusal_rate' and category == 'Race'").iloc[0]
+    assert (rate["value"], rate["n"], rate["failed"], rate["refused"]) == (100, len(scores) - 4, 4, 0)
 
 
 @pytest.mark.parametrize(("refusal", "expected"), [("exclude", 0.5), ("count_as_neither", 0.4)])

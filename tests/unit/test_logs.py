@@ -427,6 +427,17 @@ def test_epochs_are_shares_and_a_refusal_is_one(two, tmp_path):
     assert (row["status"], row["refused"], row["unparseable"]) == ("ok", 1 / 3, 0)
 
 
+@pytest.mark.parametrize(("reducer", "stated"), [("mode", 0.0), ("max", 1.0), ("mean", 1 / 3), (None, 1 / 3)])
+def test_the_accuracy_of_a_mode_or_the_best_of_epochs_is_not_that_of_the_samples(two, tmp_path, reducer, stated):
+    wrong = {"scores": {"choice": {"value": "I", "answer": "B"}}}
+    epochs = (INSPECT, INSPECT | wrong | {"epoch": 2}, INSPECT | wrong | {"epoch": 3})
+    results = {"scores": [{"reducer": reducer, "metrics": {"accuracy": {"value": stated}}}]}
+    (tmp_path / "x.json").write_text(with_samples(*epochs, results=results))
+    requests, responses = read(*two, [tmp_path / "x.json"])
+    shares = json.loads(responses.loc[requests["item_id"] == "0", "probabilities"].iloc[0])
+    assert sorted(shares) == [0, 1 / 3, 2 / 3]
+
+
 @pytest.mark.parametrize("scores", [{"scores": None}, {"scores": {}}, {}])
 def test_a_sample_that_ended_with_an_error_is_unanswered_and_the_others_count(two, tmp_path, caplog, scores):
     """Inspect goes on after an error with `--no-fail-on-error`; its accuracy is then over the other samples."""

@@ -126,6 +126,25 @@ def test_rates_are_over_what_was_asked(one_word, scored_items):
     assert (found["n"], found["refused"], found["not_applicable"]) == (scored_items, 9, 1 - scored_items)
 
 
+@pytest.mark.parametrize("task", ["SC", "SS", "BS"])
+def test_a_request_that_failed_is_no_answer_that_does_not_refuse(task):
+    """Half of the items fail, and every answer to the others refuses: 100% of the answers."""
+
+    def respond(asked):
+        answers = choose(asked, lambda _: {})
+        lost = asked["item_id"].isin([f"gender-{number}" for number in range(2, 7)]).to_numpy()
+        answers.loc[lost, ["probabilities", "refused", "ambiguous", "unparseable", "unresolved"]] = None
+        return answers.assign(status=answers["status"].mask(lost, "failed"))
+
+    part = scored(ITEMS, task, RECOMMENDED, respond).assign(model="m", task=task, category="gender")
+    tables = {name: TABLES[name](part, RECOMMENDED, PUBLISHED, {}) for name in ("scores", "category_means")}
+    rate, score = (row(tables["scores"], metric=name) for name in ("refusal_rate", "score"))
+    assert (rate["value"], rate["n"], score["failed"]) == (100, 4 if task == "SS" else 5, 5)
+    assert score["unparsed"] == 100
+    mean = row(tables["category_means"], metric="mean_score", average="available")
+    assert (mean["unparsed"], mean["n"]) == (100, 0)
+
+
 def test_every_status_has_a_column_of_its_own():
     statuses = {"gender-2": "failed", "gender-3": "truncated", "gender-4": "unparseable", "gender-5": "refused"}
 
@@ -234,6 +253,22 @@ def test_robustness_compares_the_templates(scores):
     printed = table.dropna(subset="published").set_index("metric")["published"].to_dict()
     assert printed == {"spearman": "0.967", "spearman_p": "2.16e-5", "pearson": "0.999", "pearson_p": "2.76e-11"}
     assert set(table.dropna(subset="published")["points"]) == {"race, health, appearance"}
+    lost = parts["category"].eq("race") & parts["item_id"].eq(parts.loc[parts["category"] == "race", "item_id"].iloc[0])
+    some = parts.assign(
+        status=parts["status"].mask(lost, "refused"),
+        score=parts["score"].mask(lost),
+        refused=parts["refused"].mask(lost, 1.0),
+    )
+    few = row(TABLES["robustness"](some, RECOMMENDED, PUBLISHED, its), points="all", metric="pearson")
+    assert few["refused"] == 3 and few["unparsed"] < 20  # of all answers, not of those without a score alone
+
+
+def test_a_mean_of_scores_of_0_to_100_has_no_interval_beyond_and_one_where_all_agree(scores):
+    alike = scores.assign(score=100.0)
+    near = scores.assign(score=np.where(scores["item_id"].str.endswith("2"), 80.0, 100.0))
+    for given in (alike, near):
+        means = TABLES["task_means"](given[given["status"] == "ok"], RECOMMENDED, PUBLISHED, {})
+        assert (means["ci_low"] < means["value"]).all() and (means["ci_high"] <= 100).all()
 
 
 def test_composition_similarity_words(tables):

@@ -191,6 +191,10 @@ def test_mt_benchs_own_judge_explains_and_grades_in_brackets(tmp_path, items, re
     scores = scored(items, requests, responses, judged).set_index(["item_id", "turn"])
     assert (scores.loc[(math, 1), "score"], scores.loc[(math, 2), "score"]) == (8.5, 7.0)
     assert scores.loc[writing, "status"].tolist() == ["unparseable"] * 2
+    others = pd.concat([judged.assign(repeat=1, text="[[4]]"), judged.assign(repeat=2, text="none")])
+    several = scored(items, requests, responses, pd.concat([judged, others])).set_index(["item_id", "turn"])
+    assert [several.loc[(math, turn), "score"] for turn in (1, 2)] == [6.25, 5.5]  # every grade that was paid counts
+    assert several.loc[writing, "score"].tolist() == [4, 4]
 
 
 @pytest.mark.parametrize(

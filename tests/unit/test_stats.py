@@ -14,8 +14,9 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from biasatlas.benchmarks.shared.estimates import mean_of_means
 from biasatlas.stats.clusters import cluster_sums, proportion, ratio
-from biasatlas.stats.intervals import Inference, clopper_pearson, crossed, jackknife, minimum
+from biasatlas.stats.intervals import NEEDED, Inference, clopper_pearson, crossed, jackknife, minimum
 from biasatlas.stats.multiplicity import adjust
 from biasatlas.stats.regression import coefficient
 from biasatlas.stats.replicates import crossed_replicates, ratio_replicates
@@ -183,6 +184,9 @@ def test_what_other_columns_say_is_not_identified():
         (proportion([1] * 4, [1] * 4, range(4)), "4 clusters, 5 are needed"),
         (ratio([np.nan] * 9, [1] * 9, range(9)), "no value"),
         (jackknife(lambda sums: sums[..., :1] * 0, np.ones((9, 1)))[0], "the clusters do not differ"),
+        # The first of two means is of one cluster alone.
+        (mean_of_means([pd.Series([3.0]), pd.Series(np.arange(8.0))], [["a"], [*"abcdefgh"]]), NEEDED),
+        (jackknife(lambda sums: sums[..., :1] / sums[..., 1:], np.eye(9, 2) + np.array([1, 0]))[0], NEEDED),
     ],
 )
 def test_no_interval_has_a_reason(result, reason):

@@ -246,7 +246,10 @@ def test_prompted_oracles(items, label, lms, ss):
     scores = score(items.iloc[::5], lambda requests, _: choose(requests, label), PROMPTED_TASKS)
     table = summarise("prompted", scores).query("task != 'overall'")
     for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss)):
-        assert table.loc[table["metric"] == metric, "value"].to_numpy() == pytest.approx(expected, nan_ok=True)
+        rows = table[table["metric"] == metric]
+        assert rows["value"].to_numpy() == pytest.approx(expected, nan_ok=True)
+        of = rows.set_index(["task", "category"])
+        assert (of["not_applicable"] + of["n"] > 0).all() and (of["n"].eq(0) == np.isnan(expected)).all()
 
 
 def test_always_a_is_neutral_when_orders_rotate(items):

@@ -197,3 +197,16 @@ def test_a_sentence_that_lacks_a_prompt_is_counted_and_left_out():
     result = table(scores).loc["own_group_advantage"]
     assert result["refused"] == 1
     assert np.isfinite(result["ci_low"])
+
+
+@pytest.mark.parametrize("terms", [ETHNIC, GENDER], ids=["ethnic", "gender"])
+def test_where_every_sentence_lacks_a_prompt_there_is_no_value_and_a_reason(terms):
+    scores = scores_of(terms, preference=UNIGRAM, sentences=30, controls=terms is ETHNIC)
+    lost = scores["prompt_type"] == "prompt_4"
+    scores.loc[lost, ["ppl_original", "ppl_replaced_mean", "log_ppl_replaced_mean"]] = np.nan
+    scores.loc[lost, "variant_changes"] = None
+    scores.loc[lost, "status"] = "failed"
+    result = table(scores).iloc[0]
+    assert np.isnan(result["value"]) and result["failed"] == scores["item_id"].nunique()
+    assert result["no_interval_reason"] == "no sentence has a score under all ten prompts"
+    assert claims(scores, result.name) == []

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from biasatlas.stats import Array
 from biasatlas.stats.intervals import (
+    NO_DIFFERENCE,
     Inference,
     clopper_pearson,
     effective_number,
@@ -109,7 +110,7 @@ def agreeing(found: Inference, own: Array, parts: Array, bounds: tuple[float, fl
 
     ``own`` is what each cluster adds to the value, ``parts`` to its variance. Without ``bounds`` it stays as it is.
     """
-    if bounds is None or too_few(found.n_clusters) or not np.isfinite(found.value):
+    if bounds is None or found.reason not in ("", NO_DIFFERENCE):
         return found
     if found.reason or effective_number(parts) < min(_FEW, _FEW_SHARE * found.n_clusters):
         low, high = _exact(found.value, own, *bounds)

@@ -15,8 +15,10 @@ from biasatlas.stats import Array
 #: Below this many clusters no method here covers what it says.
 MIN_CLUSTERS = 5
 
-#: Why an estimate that does not vary has no interval, and the standard error below which what varies is rounding.
+#: Why an estimate that does not vary has no interval, and one that needs each of some clusters; and the standard error
+#: below which what varies is rounding.
 NO_DIFFERENCE = "the clusters do not differ"
+NEEDED = "without one of the clusters there is no value"
 _ROUNDING = 1e-10
 
 #: Nominal coverage of every interval.
@@ -74,7 +76,9 @@ def too_few(clusters: int) -> str:
 def student(value: float, variance: float, df: float, clusters: int) -> Inference:
     """``value`` with the interval of Student's t on ``df`` degrees of freedom (1 at least)."""
     reason = too_few(clusters) if math.isfinite(value) else "no value"
-    if not reason and not (variance > _ROUNDING**2 and math.isfinite(variance) and df > 0):
+    if not reason and not math.isfinite(variance):
+        reason = NEEDED
+    if not reason and not (variance > _ROUNDING**2 and df > 0):
         reason = NO_DIFFERENCE
     if reason:
         return without(value, clusters, reason)
@@ -204,7 +208,7 @@ def replicated(values: Array, without_each: Array) -> list[Inference]:
     count = len(without_each)
     variances = (count - 1) / max(count, 1) * ((without_each - values) ** 2).sum(axis=0)
     scale = np.maximum(np.abs(values), 1e-300)
-    variances = np.where(variances > (1e-12 * scale) ** 2, variances, 0.0)
+    variances = np.where(variances <= (1e-12 * scale) ** 2, 0.0, variances)
     return [
         student(float(value), float(variance), count - 1, count)
         for value, variance in zip(values, variances, strict=True)

@@ -98,13 +98,13 @@ class _Pair:
     """Two models on one benchmark: of each metric what either has, and ``apart``, the first less the second.
 
     ``apart`` is None where the two answered different clusters. ``left_out`` counts items, by the column of
-    their status and by category.
+    their status, then by part and category.
     """
 
     models: tuple[str, str]
     run: BenchmarkEvidence
     found: Sequence[tuple[Evidence, Evidence, Evidence | None]]
-    left_out: Mapping[str, Mapping[str, Counts]]
+    left_out: Mapping[str, Mapping[tuple[str, str], Counts]]
 
     @property
     def family(self) -> str:
@@ -189,23 +189,31 @@ def _apart(first: Evidence, second: Evidence) -> Evidence | None:
         return None
 
 
-def _left_out(first: pd.DataFrame, second: pd.DataFrame, column: str) -> dict[str, Counts]:
-    """Items that one of the two did not answer, by category and over all, by the status of the first that did not."""
-    if "task" in first:  # tasks may share their items
-        first, second = (each.set_index("task", append=True) for each in (first, second))
-    units = by_status(first, column)[["category", "status"]]
+def _left_out(first: pd.DataFrame, second: pd.DataFrame, column: str) -> dict[tuple[str, str], Counts]:
+    """Items that one of the two did not answer, by part and category, by the status of the first that did not."""
+    units = by_status(first, column)
     if first.index.is_unique and second.index.is_unique:
         other = second[column].reindex(first.index).fillna("failed")
         units = units.assign(status=units["status"].where(units["status"] != "ok", other))
-    by_category = {str(category): Counts.of(part) for category, part in units.groupby(units["category"].to_numpy())}
-    return by_category | {OVERALL: Counts.of(units)}
+    columns = [name for name in ("task", "condition") if name in units]
+    parts = {"": units} | {str(part): of for name in columns for part, of in units.groupby(units[name].to_numpy())}
+    found = {(part, OVERALL): Counts.of(of) for part, of in parts.items()}
+    for part, of in parts.items():
+        by_category = of.groupby(of["category"].map(_either_way).to_numpy())
+        found |= {(part, str(category)): Counts.of(each) for category, each in by_category}
+    return found
+
+
+def _either_way(category: str) -> str:
+    """A category's name; the same for two groups in either direction."""
+    return "-".join(sorted(category.split("-")))
 
 
 def _rows(
     pair: _Pair, first: Evidence, second: Evidence, apart: Evidence | None, verdict: Verdict | None
 ) -> Iterator[dict[str, object]]:
     shared = first.items.index.intersection(second.items.index)
-    n, counts = len(shared), pair.left_out[first.status].get(first.category, Counts())
+    n, counts = len(shared), pair.left_out[first.status].get((first.part, _either_way(first.category)), Counts())
     keys: dict[str, object] = dict(zip(KEYS, (*pair.models, pair.run.name, *first.key), strict=False))
     if apart is None:
         value, reason = first.replicates.value - second.replicates.value, "the models answered different clusters"

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from math import comb
 
@@ -190,7 +191,8 @@ def refusals(step: Step[DBBOptions]) -> pd.DataFrame:
     - ``unresolved_rate``: probability that was not followed to the end of an answer
 
     A question is in as many instances as its type has other identities, so an instance weighs by their inverse. A
-    question without an answer (a failed request, or a fault of the data) is left out.
+    question without an answer (a failed request, or a fault of the data) is left out. ``n`` counts the instances of
+    which both questions were answered, whatever the answers say.
     """
 
     def rates(instances: pd.DataFrame) -> dict[str, Estimate]:
@@ -205,10 +207,15 @@ def refusals(step: Step[DBBOptions]) -> pd.DataFrame:
         ratios = {name: (share * weight, weight) for name, share in shares.items()}
         return ratio_estimates(instances, ratios, scale=100)
 
-    answered = step.scores[step.scores["refused"].notna()]
+    rows = []
+    for keys, instances in by_category(step.scores):
+        answered = instances["refused"].notna()
+        counts = Counts.of(instances[~answered], instances)
+        found = rates(instances[answered]).items()
+        rows += [row(keys, name, replace(estimate, n=int(answered.sum())), counts) for name, estimate in found]
     printed = step.published("dbb_refusal").rename(columns={"refusal_rate_percent": "value"})
     printed = printed[printed["benchmark"] == "DBB"].assign(category="All", metric="unanswered_rate")
-    return beside(_table(_KEYS, by_category(answered), rates), _KEYS, printed, step.published_as)
+    return beside(make_table(_KEYS, rows), _KEYS, printed, step.published_as)
 
 
 @table("position")
@@ -220,8 +227,8 @@ def position(step: Step[DBBOptions]) -> pd.DataFrame:
     0.5 is no preference.
     """
     name = "first_option_share"
-    chosen = by_category(step.scores[step.scores[name].notna()])
-    return _table(_KEYS, chosen, lambda some: ratio_estimates(some, {name: (some[name], some[name].notna())}))
+    groups = by_category(step.scores)
+    return _table(_KEYS, groups, lambda some: ratio_estimates(some, {name: (some[name], some[name].notna())}))
 
 
 @table("associations", "sg_associations")

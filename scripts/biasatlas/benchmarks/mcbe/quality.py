@@ -276,7 +276,7 @@ def _not_scored(scores: pd.DataFrame, task: str, points: pd.DataFrame) -> Counts
     """The items behind ``points`` that have no score under either template, by model."""
     rows = scores[(scores["task"] == task) & scores["category"].isin(points.index.unique("category"))]
     scored = rows.groupby(_ITEM)["score"].transform("count") > 0
-    return Counts.of(rows[~scored].drop_duplicates(_ITEM))
+    return Counts.of(rows[~scored].drop_duplicates(_ITEM), rows)
 
 
 def _rows(
@@ -414,14 +414,14 @@ def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
     complete = wide.dropna()
     category_means = _level_means(wide, "category")
     without_pc = wide.drop("PC", level="task")
-    unparsed = ["Health", "Appearance"]
+    unread = ["Health", "Appearance"]
     return {
         "category means over the tasks that apply": category_means,
-        "category means without Health and Appearance": category_means.drop(unparsed),
+        "category means without Health and Appearance": category_means.drop(unread),
         "category means without PC": _level_means(without_pc, "category"),
         "category means, what does not apply as 0": _level_means(_with_zeros(wide, white_box), "category"),
         "category-by-task cells": complete,
-        "category-by-task cells without Health and Appearance": complete.drop(unparsed, level="category"),
+        "category-by-task cells without Health and Appearance": complete.drop(unread, level="category"),
         "category-by-task cells, white-box models": wide[white_box].dropna(),
         **{f"{task} alone": wide.xs(task, level="task").dropna() for task in ("SC", "SS", "BA", "BS")},
         "task means": _level_means(without_pc, "task"),

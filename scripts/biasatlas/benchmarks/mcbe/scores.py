@@ -15,7 +15,7 @@ from biasatlas.benchmarks.mcbe.parsers import number, read_reply
 from biasatlas.benchmarks.mcbe.requests import default_sentence, words_of
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
 from biasatlas.benchmarks.shared.parsing import AMBIGUOUS, REFUSED, UNPARSEABLE
-from biasatlas.columns import MASSES, STOPPED
+from biasatlas.columns import MASSES, NO_REPLY, STOPPED
 from biasatlas.resources import Resources
 
 #: Decay rates by option value. The code has 2.718 / 2 (and 0.12 for SS), each times 1 + ln(2.718 / 2).
@@ -65,7 +65,7 @@ def score_responses(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 class _Outcome(NamedTuple):
-    """What an answer says: probabilities, one for each label (None without an answer), and the rest; and its status."""
+    """What an answer says: probabilities, one for each label, and the rest, all missing without one; and its status."""
 
     masses: list[float] | None
     refused: float = 0.0
@@ -73,6 +73,10 @@ class _Outcome(NamedTuple):
     unparseable: float = 0.0
     unresolved: float = 0.0
     outcome: str = "ok"
+
+
+def _unanswered(status: str) -> _Outcome:
+    return _Outcome(None, math.nan, math.nan, math.nan, math.nan, status)
 
 
 def _outcomes(answers: pd.DataFrame) -> pd.DataFrame:
@@ -90,7 +94,7 @@ def _outcomes(answers: pd.DataFrame) -> pd.DataFrame:
 
 def _choice(status: str, probabilities: str | None, *masses: float) -> _Outcome:
     if status == "failed" or not isinstance(probabilities, str):
-        return _Outcome(None, outcome=status)
+        return _unanswered(status)
     return _Outcome(json.loads(probabilities), *masses, outcome=status if status in STOPPED else "ok")
 
 
@@ -105,7 +109,7 @@ def _reply(status: str, text: str, parser: str, labels: str, first: str | None) 
         mass = {STOPPED.get(status, status): 1.0}
         return _Outcome(none, **mass, outcome=status if status in STOPPED else "ok")
     if status not in ("ok", "truncated"):
-        return _Outcome(None, outcome=status)
+        return _unanswered(status)
     candidates = names if first is None else list(dict.fromkeys([first, *names]))
     answer = read_reply(parser, text, candidates)
     if not isinstance(answer, int):
@@ -231,7 +235,7 @@ def _pc(answers: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
         scores["score"] = 100 * grouped.agg(lambda nll: pair_score(nll.to_numpy(), rate))
     else:
         scores["score"] = 100 * np.exp(-rate * scores["nll_variance"])
-    return scores.reset_index().assign(**dict.fromkeys(_SHARES, 0.0))
+    return scores.reset_index().assign(**dict.fromkeys(_SHARES, math.nan))
 
 
 def _first_failure(answers: pd.DataFrame, units: pd.Index) -> pd.DataFrame:
@@ -266,7 +270,7 @@ def _complete(items: pd.DataFrame, scores: pd.DataFrame, task: str, options: McB
     scores.loc[faulty, "detail"] = scores["fault"]
     scores["prompt_set"] = scores["prompt_set"].fillna("original")
     scores["repeat"] = scores["repeat"].fillna(0).astype(int)
-    scores[_SHARES] = scores[_SHARES].astype(float).fillna(0.0)
+    scores[_SHARES] = scores[_SHARES].astype(float)
     return scores[list(SCORE_COLUMNS[task])]
 
 
@@ -300,14 +304,14 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
     silence = parsed["outcome"].where(parsed["outcome"] != "ok").groupby(parsed["analysis"]).first().reindex(analyses)
     unparsed = (outcome == "ok") & score.isna()
     points_in_all = (maxima * weights).sum() / (weights.sum() if options.ba_aggregate == "weighted_mean" else 1)
-    asked = (outcome != "not_applicable").to_numpy()
+    asked, received = (outcome != "not_applicable").to_numpy(), ~outcome.isin(NO_REPLY)
     return answers.assign(
         outcome=np.where(unparsed, np.where(silence == AMBIGUOUS, AMBIGUOUS, "unparseable"), outcome),
         detail=np.where(unparsed, np.where(silence == AMBIGUOUS, _SEVERAL, _UNREADABLE), answers["detail"]),
-        refused=outcome.isin(("refused", "filtered")).to_numpy(float),
-        ambiguous=0.0,
-        unparseable=outcome.isin(("unparseable", "thought")).to_numpy(float),
-        unresolved=0.0,
+        refused=outcome.isin(("refused", "filtered")).where(received, math.nan).to_numpy(float),
+        ambiguous=np.where(received, 0.0, math.nan),
+        unparseable=outcome.isin(("unparseable", "thought")).where(received, math.nan).to_numpy(float),
+        unresolved=np.where(received, 0.0, math.nan),
         score=score.to_numpy(),
         **{
             case: np.where(asked, score.fillna(extreme), np.nan)

@@ -19,7 +19,7 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, CATEGORY_NAMES, DESIGN, TASKS,
 from biasatlas.benchmarks.mcbe.quality import friedman_test, mean_ranks, nemenyi, published_scores
 from biasatlas.benchmarks.mcbe.scores import SS_DECAY
 from biasatlas.benchmarks.mcbe.spec import McBEOptions
-from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, mean_of_means, percentage, row, unparsed
+from biasatlas.benchmarks.shared.estimates import Counts, Estimate, make_table, mean_of_means, percentage, row
 from biasatlas.benchmarks.shared.evidence import Evidence, items_of
 from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import proportion, ratio
@@ -56,7 +56,8 @@ def scores_table(step: Step[McBEOptions]) -> pd.DataFrame:
         spread = Estimate(sd_over_repeats(cell), n=len(items), no_interval_reason="a spread of few repeats")
         rows.append(row(keys, "score", score(items, task), counts, numbers.get("score")))
         rows.append(row(keys, "sd_over_repeats", spread, counts, numbers.get("std")))
-        rows += [row(keys, name, estimate) for name, estimate in rates(cell, task).items()]
+        if task != "PC":  # it asks nothing in words
+            rows += [row(keys, name, estimate) for name, estimate in rates(cell).items()]
         if task == "SS":
             rows += [row(keys, name, estimate) for name, estimate in _references(cell, step.options)]
     return make_table(("model", "category", "task"), rows)
@@ -84,22 +85,19 @@ def sd_over_repeats(cell: pd.DataFrame) -> float:
 
 
 @metric("refusal_rate", "ambiguous_rate", "unparseable_rate", "unresolved_rate")
-def rates(cell: pd.DataFrame, task: str) -> dict[str, Estimate]:
-    """Percentage (0 to 100) of the applicable requests that were refused, could not be read, or were not resolved.
+def rates(cell: pd.DataFrame) -> dict[str, Estimate]:
+    """Percentage (0 to 100) of the answers that refuse, that could not be read, or that were not resolved.
 
-    The mean over items and repeats, each with the share of its own requests (or of their probability); ``n`` counts
-    them. An item that was asked nothing is not in it: not applicable, or in SS a list of one word that scores 100.
+    The mean over items and repeats, each with the share of its own answers (or of their probability); ``n`` counts
+    them. An item without an answer is not in it: its requests failed, or it was asked nothing, as in SS a list of one
+    word that scores 100.
     """
-    asked = cell["status"] != "not_applicable"
-    if task == "SS":
-        asked &= cell["words"] > 1
     columns = {
         "refusal_rate": "refused",
         "ambiguous_rate": "ambiguous",
         "unparseable_rate": "unparseable",
         "unresolved_rate": "unresolved",
     }
-    cell = cell.loc[asked, [*columns.values(), TEMPLATE]]
     return {name: percentage(cell[column], cell[TEMPLATE]) for name, column in columns.items()}
 
 
@@ -211,7 +209,8 @@ def _means(step: Step[McBEOptions], scores: pd.DataFrame, over: str, by: str) ->
         items, counts, numbers = zip(*(parts[model, group, name] for name in names), strict=True)
         keys = {"model": model, by: group, "average": average, listed: " ".join(names)}
         in_print = f"{np.mean(numbers):.2f}" if np.isfinite(numbers).all() else None
-        together = replace(sum(counts, Counts()), unparsed=float(np.mean([part.unparsed for part in counts])))
+        unread = pd.Series([part.unparsed for part in counts], dtype=float).mean()  # of the tasks asked in words
+        together = replace(sum(counts, Counts()), unparsed=float(unread))
         rows.append(row(keys, "mean_score", mean_of(items), together, in_print))
     return make_table(("model", by, "average", listed), rows)
 
@@ -322,10 +321,8 @@ def on_one_scale(scores: pd.DataFrame, options: McBEOptions) -> pd.DataFrame:
 
 def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
     """The items of ``cell`` that are not among the scored ``items``, by the status of their first repeat."""
-    if (cell["status"] == "ok").all():  # as in most cells
-        return Counts(unparsed=unparsed(cell))
     unscored = cell[~cell["item_id"].isin(items.index.get_level_values("item_id"))].drop_duplicates("item_id")
-    return replace(Counts.of(unscored), unparsed=unparsed(cell[cell["status"] != "not_applicable"]))
+    return Counts.of(unscored, cell)
 
 
 def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, str | None]:
@@ -343,11 +340,11 @@ def mean_of(parts: Sequence[pd.Series]) -> Estimate:
     n = sum(map(len, parts))
     if not parts or not all(len(part) for part in parts):
         return Estimate(float(np.mean([part.mean() for part in parts])) if parts else np.nan, n=n)
+    bounds = (0.0, 100.0) if all(part.between(0, 100).all() for part in parts) else None
+    templates = [part.index.get_level_values(TEMPLATE) for part in parts]
     if len(parts) == 1:
-        (part,) = parts
-        bounds = (0.0, 100.0) if part.between(0, 100).all() else None
-        return Estimate.of(ratio(part, np.ones(n), part.index.get_level_values(TEMPLATE), bounds), n)
-    return Estimate.of(mean_of_means(parts, [part.index.get_level_values(TEMPLATE) for part in parts]), n)
+        return Estimate.of(ratio(parts[0], np.ones(n), templates[0], bounds), n)
+    return Estimate.of(mean_of_means(parts, templates, bounds), n)
 
 
 def evidence(step: Step[McBEOptions]) -> Iterator[Evidence]:

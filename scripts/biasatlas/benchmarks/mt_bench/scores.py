@@ -17,7 +17,6 @@ from biasatlas.benchmarks.shared.prompting import CHAT
 from biasatlas.benchmarks.shared.templates import fill_slots
 from biasatlas.columns import MASSES
 from biasatlas.stats.clusters import ratio
-from biasatlas.stats.intervals import within
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,7 +96,8 @@ def _references(row: dict) -> list[str]:
 def score_responses(step: Step) -> pd.DataFrame:
     """A row per question of ``category`` and turn: ``score`` is the expected grade, 1 to 10, over what could be read.
 
-    Of a reply in words it is the number in double brackets, else in single ones, as MT-Bench's ``common.py`` reads it.
+    Of a reply in words it is the number in double brackets, else in single ones, as MT-Bench's ``common.py`` reads it;
+    of several (``judge_repeats``) the mean of those that state one.
 
     ``status`` is "ok" where there is one; else that of the answer, or of the judge's reply ("unparseable" where it
     named no grade). A judge that refuses has graded nothing.
@@ -111,7 +111,8 @@ def score_responses(step: Step) -> pd.DataFrame:
     judged = step.judgements.drop_duplicates("request_id").set_index("request_id").reindex(asked["request_id"])
     columns = judged.reindex(columns=["probabilities", "status"])
     if "text" in judged:
-        score = judged["text"].map(stated_grade, na_action="ignore").to_numpy(float)
+        grades = step.judgements["text"].map(stated_grade, na_action="ignore").astype(float)
+        score = grades.groupby(step.judgements["request_id"]).mean().reindex(asked["request_id"]).to_numpy(float)
     else:
         masses = parse_probabilities(columns["probabilities"], GRADES)
         total = masses.sum(axis=1)
@@ -196,8 +197,8 @@ def judge_score(fields: list[pd.DataFrame]) -> Estimate:
     if len(fields) == 1:
         known = fields[0].dropna(subset="score")
         return Estimate.of(ratio(known["score"], np.ones(len(known)), known[_QUESTION], _BOUNDS), n)
-    mean = mean_of_means([field["score"] for field in fields], [field[_QUESTION] for field in fields])
-    return Estimate.of(within(mean, *_BOUNDS), n)
+    mean = mean_of_means([field["score"] for field in fields], [field[_QUESTION] for field in fields], _BOUNDS)
+    return Estimate.of(mean, n)
 
 
 @figure("scores")

@@ -10,8 +10,9 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.columns import CASES, MASSES, NO_VALUE, STOPPED, TABLE_COLUMNS
-from biasatlas.stats.clusters import cluster_sums, proportion
-from biasatlas.stats.intervals import Inference, jackknife, replicated, within
+from biasatlas.stats.clusters import agreeing, cluster_sums, proportion
+from biasatlas.stats.intervals import Inference, replicated, within
+from biasatlas.stats.replicates import replicates
 
 if TYPE_CHECKING:
     from biasatlas.stats.intervals import Inference
@@ -61,13 +62,17 @@ class Counts:
     reason: str = ""
 
     @classmethod
-    def of(cls, units: pd.DataFrame) -> "Counts":
-        """Of units with a ``status``, and where they have them a ``detail`` and the columns MASSES."""
+    def of(cls, units: pd.DataFrame, asked: pd.DataFrame | None = None) -> "Counts":
+        """Of units with a ``status``, and where they have them a ``detail`` and the columns MASSES.
+
+        ``asked`` are all units, where ``units`` are but those that may lack a value.
+        """
+        lost = unparsed(units if asked is None else asked)
         if units.empty:  # a table of many cells asks of each, and most lack nothing
-            return cls()
+            return cls(unparsed=lost)
         counts = units["status"].value_counts()
         numbers = {name: int(counts.get(name, 0)) for name in NO_VALUE}
-        return cls(**numbers, unparsed=unparsed(units), reason=_reason(units))
+        return cls(**numbers, unparsed=lost, reason=_reason(units))
 
     def without(self, statuses: Iterable[str]) -> "Counts":
         """The same, none of these statuses among them."""
@@ -212,18 +217,21 @@ def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
     return Estimate.of(inference, n=int(known.sum()), scale=100)
 
 
-def mean_of_means(parts: Sequence[pd.Series], clusters: Sequence[Iterable[Hashable]]) -> Inference:
+def mean_of_means(
+    parts: Sequence[pd.Series], clusters: Sequence[Iterable[Hashable]], bounds: tuple[float, float] | None = None
+) -> Inference:
     """The mean of the means of ``parts``, with a jackknife's interval over their ``clusters``, which they may share.
 
-    A missing value is left out of its part; its cluster is not.
+    A missing value is left out of its part; its cluster is not. ``bounds`` are what a single value can be: the interval
+    is cut there, and where nearly all clusters agree it is as wide as what as many can hide.
     """
     columns = np.zeros((sum(map(len, parts)), 2 * len(parts)))
     for number, (start, part) in enumerate(zip(np.cumsum([0, *map(len, parts)]), parts, strict=False)):
         columns[start : start + len(part), 2 * number] = part.fillna(0)
         columns[start : start + len(part), 2 * number + 1] = part.notna()
     shared = np.concatenate([np.asarray(each) for each in clusters])
-    (inference,) = jackknife(_mean_of_means, cluster_sums(shared, *columns.T))
-    return inference
+    made = replicates(_mean_of_means, cluster_sums(shared, *columns.T), pd.unique(shared))
+    return agreeing(made.inference(), made.own(), made.parts(), bounds)
 
 
 def _mean_of_means(sums: np.ndarray) -> np.ndarray:

@@ -292,10 +292,11 @@ def _of_inspect(where: str, sample: Any) -> Logged:
 
 
 def _accuracy(header: Mapping[str, Any]) -> float | None:
-    """The accuracy that Inspect states of its first scorer."""
+    """The accuracy that Inspect states of its first scorer; None where it is of the mode or the best of epochs."""
     try:
-        return float(header["results"]["scores"][0]["metrics"]["accuracy"]["value"])
-    except (KeyError, IndexError, TypeError, ValueError):
+        first = header["results"]["scores"][0]
+        return float(first["metrics"]["accuracy"]["value"]) if first.get("reducer") in (None, "mean") else None
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError):
         return None
 
 

@@ -239,7 +239,7 @@ SPEC = Spec(
         )
         for task in (*LIKELIHOOD_TASKS, *PROMPTED_TASKS)
     },
-    unit=("item_id",),
+    unit=("task", "item_id"),
     multiverses=tuple(
         Multiverse(
             *("scores", metric, {"task": task, "category": "overall"}), options=("reduction", "ties"), tasks=(task,)

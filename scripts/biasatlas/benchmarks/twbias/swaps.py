@@ -63,6 +63,7 @@ Values = dict[str, np.ndarray]
 _PAIRS = (*itertools.combinations(GENDERS, 2), *itertools.combinations(ETHNIC_GROUPS, 2))
 _ONLY_MEANS = "published as means over variants: a preference for terms cannot be told from one for groups"
 _NO_CONTROL = "needs swaps inside the groups (option own_group_swaps)"
+_NO_SENTENCE = "no sentence has a score under all ten prompts"
 
 
 @dataclass(frozen=True)
@@ -374,6 +375,8 @@ def regression(scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]) -> Reg
     name = "own_term_advantage" if listed else "own_group_advantage"
     changes = _changes(scores, found)
     n = changes[SENTENCE].nunique()
+    if found and changes.empty:
+        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _NO_SENTENCE)
     if changes["log_likelihood"].notna().any():
         changes = changes.dropna(subset="log_likelihood")
     elif listed:

@@ -342,7 +342,7 @@ def make_spec(description: PairsDescription) -> Spec:
         headlines=(*_shift_headline(shift, of_all), *(_headline(task, of_all) for task in tasks)),
         shown={task: _SHOWN[task] for task in tasks},
         formats=description.formats | formats,
-        unit=("item_id",),
+        unit=("task", "item_id"),
         multiverses=(
             Multiverse(
                 *("scores", "stereotype_score", {"category": "overall", **of_all}),

@@ -1,7 +1,7 @@
 """What each answer says, right or wrong, with the stereotype or against it; accuracy, bias and rates of answers."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +22,7 @@ from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.benchmarks.shared.preferences import parse_probabilities
 from biasatlas.columns import CASES, MASSES, STOPPED
 from biasatlas.stats.clusters import agreeing, cluster_sums, ratio
-from biasatlas.stats.intervals import jackknife, within
+from biasatlas.stats.intervals import Inference
 from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
 
 if TYPE_CHECKING:
@@ -284,8 +284,7 @@ def accuracy_gap(scores: pd.DataFrame, unit: pd.Series, condition: str) -> Estim
     parts = [values * (aligned == side) for side in (1, 0) for values in (rows["correct"], rows["answered"])]
     if not all(part.sum() > 0 for part in parts[1::2]):
         return Estimate(math.nan, no_interval_reason="no right answer of one of the two sorts")
-    (inference,) = jackknife(_difference_of_ratios, cluster_sums(unit, *parts))
-    return Estimate.of(within(inference, -1, 1), n=len(rows), scale=100)
+    return Estimate.of(_jackknife(_difference_of_ratios, unit, parts, (-1, 1)), n=len(rows), scale=100)
 
 
 @metric("biased_share")
@@ -324,10 +323,8 @@ def weighted_biased_share(scores: pd.DataFrame, unit: pd.Series, weights: Mappin
     def statistic(sums: np.ndarray) -> np.ndarray:
         return (ahead * sums[..., 0] / sums[..., 1] + behind * sums[..., 2] / sums[..., 3])[..., None]
 
-    (inference,) = jackknife(statistic, cluster_sums(unit, *parts))
-    return Estimate.of(
-        within(inference, 0, ahead + behind), n=int((answered & (ambiguous | named.gt(0))).sum()), scale=100
-    )
+    inference = _jackknife(statistic, unit, parts, (0, ahead + behind))
+    return Estimate.of(inference, n=int((answered & (ambiguous | named.gt(0))).sum()), scale=100)
 
 
 def _weighted(
@@ -341,6 +338,15 @@ def _weighted(
         named = {**dict(zip(of_both, values, strict=True)), "condition": "both"}
         rows.append(row(named, "weighted_biased_share", estimate, Counts.of(group)))
     return make_table(keys, rows)
+
+
+def _jackknife(
+    statistic: Callable[[np.ndarray], np.ndarray], unit: pd.Series, parts: list[pd.Series], bounds: tuple[float, float]
+) -> Inference:
+    """``statistic`` of the sums of ``parts`` over clusters ``unit``; where nearly all agree, as wide as what as many
+    can hide."""
+    made = replicates(statistic, cluster_sums(unit, *parts), pd.unique(unit))
+    return agreeing(made.inference(), made.own(), made.parts(), bounds)
 
 
 def _difference_of_ratios(sums: np.ndarray) -> np.ndarray:
