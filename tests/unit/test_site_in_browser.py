@@ -200,9 +200,15 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
     visitor.open(site.parent / PAGES / "compare.html")
     rows = page.locator("#differences tbody tr")
     rows.first.wait_for()
-    # The first less another is 6 where 5 matter: the others are less biased than it is, by as much.
+    # The first less another is 6 where 5 matter: the others lie below it, by as much.
     assert [text.split("\n")[0].split("\t")[0] for text in rows.all_inner_texts()] == MODELS[1:]
     assert all("Differ −6 points −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
+    # A model below the other may be the more biased of the two, against the stereotype.
+    assert page.inner_text("#differences .axis").split("\n") == [
+        "against the stereotype",
+        "alike",
+        "with the stereotype",
+    ]
     page.select_option("#a", "m1")
     assert " 6 points" in rows.first.inner_text() and "−6 points" in rows.nth(1).inner_text()
     assert rows.first.locator("circle").get_attribute("cx") == "78.8%"  # 1.2 of 2
