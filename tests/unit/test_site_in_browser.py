@@ -101,7 +101,12 @@ def write_site(folder, models, texts, lost=(), unparsed=()):
     pd.concat([judged, middle]).to_csv(folder / "findings.csv", index=False)
     pairs = [
         judged[(judged["model"] == one) & (judged["category"] == "overall")].assign(
-            other_model=other, metric="difference", value=6.0, ci_low=5.5, ci_high=6.5, n=count
+            other_model=other,
+            metric="difference",
+            value=6.0 - 6 * place,
+            ci_low=5.5 - 6 * place,
+            ci_high=6.5 - 6 * place,
+            n=count,
         )
         for place, one in enumerate(models)
         for other in models[place + 1 :]
@@ -210,7 +215,8 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
         "with the stereotype",
     ]
     page.select_option("#a", "m1")
-    assert " 6 points" in rows.first.inner_text() and "−6 points" in rows.nth(1).inner_text()
+    assert " 6 points" in rows.first.inner_text() and " 0 points" in rows.nth(1).inner_text()
+    assert rows.nth(1).locator(".strip > line").get_attribute("x1") == "47.6%"  # -0.1 of 2, though the value is 0
     assert rows.first.locator("circle").get_attribute("cx") == "78.8%"  # 1.2 of 2
     rows.first.locator("td > a").click()
     visitor.ready()

@@ -266,7 +266,7 @@ class Site:
                     "state": _DIFFERENCES.get(row["verdict"], row["verdict"])
                     if isinstance(row["verdict"], str)
                     else "",
-                    "effect": _finite(row["value"] / row["smallest"]),
+                    "smallest": _finite(row["smallest"]),
                     **dict(zip(("least", "most"), map(_finite, decides.get(key, (math.nan,) * 2)), strict=True)),
                     "why": row["why"] if isinstance(row["why"], str) else "",
                     "headline": places.get((key[2], part.protocol, *key[3:]), -1),

@@ -62,13 +62,12 @@
 
   // The other model less the chosen one, in smallest effects that matter; null where the pair has no number.
   function against(pair, chosen) {
-    if (pair.headline < 0 || pair.effect === null || ![pair.a, pair.b].includes(chosen)) return null;
+    if (pair.headline < 0 || pair.value === null || !pair.smallest || ![pair.a, pair.b].includes(chosen)) return null;
     const turn = pair.b === chosen ? 1 : -1;
-    const scale = pair.value === 0 ? 0 : pair.effect / pair.value;
     const ends = pair.least === null && pair.most === null ? [pair.ci_low, pair.ci_high] : [pair.least, pair.most];
     const limits = (turn > 0 ? ends : ends.reverse()).map((limit) => (limit === null ? null : turn * limit));
-    const [least, most] = limits.map((limit) => (limit === null || !scale ? null : limit * scale));
-    return { least, most, limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, value: turn * pair.value, state: pair.state, why: pair.why };
+    const [least, most] = limits.map((limit) => (limit === null ? null : limit / pair.smallest));
+    return { least, most, limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.value / pair.smallest, value: turn * pair.value, state: pair.state, why: pair.why };
   }
 
   function table() {
