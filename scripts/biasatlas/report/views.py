@@ -107,8 +107,8 @@ class Views:
             for model in self.study.models
         ]
         columns = [col for several in self.columns.values() for col in several]
-        count, runs = len(self.study.models), len(self.study.runs)
-        samples = sum(run.data == "sample" for run in self.study.runs)
+        count, runs = len(self.study.models), len({run.name for run in self.study.runs})
+        samples = len({run.name for run in self.study.runs if run.data == "sample"})
         lead = (
             f"{count} model{'s' * (count != 1)} on {runs} benchmark{'s' * (runs != 1)}"
             f"{f' ({samples} on a sample)' if samples else ''}: {counted(all_cells(columns))}. "
