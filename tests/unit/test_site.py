@@ -23,6 +23,7 @@ from biasatlas.report.charts import chart
 from biasatlas.report.explorer import value_of
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown, write_exports
 from biasatlas.report.packing import pack, pack_floats, to_script
+from biasatlas.report.pages import Pages
 from biasatlas.report.run import Run, Study
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Judging, named
@@ -337,3 +338,9 @@ def test_an_item_of_a_headline_in_nats_counts_in_nats():
     )
     assert view.unit.startswith("nats") and value_of(scores, view).round(9).tolist()[0] == 0.5
     assert np.isnan(value_of(scores, view)[1])
+
+
+def test_pages_say_that_protocols_are_corrected_apart():
+    runs = [Run("bbq", name, "bbq", "sample", [], {}, {}) for name in ("paper", "recommended")]
+    said = [Pages(Study(runs[:count], {}), []).page("compare.html", "compare", models=[]) for count in (1, 2)]
+    assert ["corrected for all pairs of this run under the same protocol." in page for page in said] == [False, True]
