@@ -41,7 +41,7 @@ class Views:
         models = [m for m in self.study.models if any(a.model == m for asked in run.asked for a in asked.answers)]
         models = models or list(self.study.models)
         path = self.study.findings(run.protocol)
-        findings = read_csv(path, model="str") if path else None
+        findings = read_csv(path) if path else None
         mine = None if findings is None else findings[findings["benchmark"] == run.name]
         tests = Judging(self.study.cards_of(run), mine)
         return [
