@@ -208,6 +208,8 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
     # The first less another is 6 where 5 matter: the others lie below it, by as much.
     assert [text.split("\n")[0].split("\t")[0] for text in rows.all_inner_texts()] == MODELS[1:]
     assert all("Differ −6 points −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
+    # So says the table of the two below.
+    assert page.locator("#pair tbody tr td").nth(5).inner_text() == "−6.00 [−6.50 to −5.50]"
     # A model below the other may be the more biased of the two, against the stereotype.
     assert page.inner_text("#differences .axis").split("\n") == [
         "against the stereotype",

@@ -116,13 +116,13 @@
     let both = 0;
     const together = paired.filter((pair) => [a.value, b.value].includes(pair.a) && [a.value, b.value].includes(pair.b) && pair.a !== pair.b);
     const turned = (pair, unit) => {
-      const turn = pair.a === a.value ? 1 : -1;
+      const turn = pair.b === b.value ? -1 : 1;  // a table has the first less the other, this page the second less the baseline
       const limits = pair.ci_low === null ? [null, null] : [turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y);
       return measured(turn * pair.value, ...limits, unit);
     };
     const difference = (place, left, right) => {
       const pair = together.find((each) => each.headline === place);
-      return pair ? turned(pair) : measured(left.value - right.value, null, null);
+      return pair ? turned(pair) : measured(right.value - left.value, null, null);
     };
     for (const [place, row] of rows.entries()) {
       const [left, right] = [row.cells[a.value], row.cells[b.value]];
