@@ -210,7 +210,7 @@ def compare(before: str, after: str) -> int:
     from biasatlas.workflow.finished import compare as differences
 
     inputs, numbers = differences(Path(before), Path(after))
-    for title, frame in (("inputs differ", inputs), ("numbers moved", numbers)):
+    for title, frame in (("inputs differ", inputs.fillna("-")), ("numbers moved", numbers)):
         print(f"{len(frame)} {title}")
         if len(frame):
             print(frame.to_string(index=False, na_rep="-", max_colwidth=60, float_format="{:.7g}".format), end="\n\n")

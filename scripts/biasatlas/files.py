@@ -288,9 +288,16 @@ def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
         frame.to_csv(temporary, index=False, lineterminator="\n", quoting=quoting)
 
 
+#: Columns of tables with names, not numbers.
+_NAMES = ("model", "other_model", "category", "item")
+
+
 def read_csv(path: str | os.PathLike, **types: str) -> pd.DataFrame:
-    """Read a CSV of the workflow's; ``types`` gives the type of a column, only an empty cell is missing."""
-    frame = pd.read_csv(path, dtype=types, keep_default_na=False, na_values=[""])
+    """Read a CSV of the workflow's; ``types`` gives the type of a column, only an empty cell is missing.
+
+    What people or data sets name is text, even where all names are numbers.
+    """
+    frame = pd.read_csv(path, dtype=dict.fromkeys(_NAMES, "str") | types, keep_default_na=False, na_values=[""])
     for name in frame.select_dtypes("str"):
         if frame[name].str.startswith("'").any():
             frame[name] = frame[name].map(unquoted, na_action="ignore").astype("str")

@@ -6,7 +6,7 @@ import sys
 import pandas as pd
 import pytest
 
-from biasatlas import ROOT
+from biasatlas import ROOT, commands
 from biasatlas.errors import UserError
 from biasatlas.files import write_csv
 from biasatlas.workflow import provenance
@@ -80,6 +80,24 @@ def test_a_row_is_what_stands_before_its_value(tmp_path):
     left = run(tmp_path / "one", TABLE.assign(missing=[0, 1, 2]))
     _, numbers = compare(left, run(tmp_path / "two", TABLE.assign(n=9, value=[0.25, 0.75, None], failed=1)))
     assert numbers[["row", "metric", "left", "right"]].to_numpy().tolist() == [["a", "rate", 0.5, 0.75]]
+
+
+def test_a_number_whose_verdict_changed_moved_by_the_difference(tmp_path):
+    """And one of which only other words are said did not move."""
+    said = TABLE[["model", "metric", "value"]]
+    said.insert(1, "verdict", ["undecided", "biased", "undecided"])
+    said.insert(2, "why", ["too close to call", "it lies beyond", "too close to call"])
+    left = run(tmp_path / "left", said)
+    _, numbers = compare(left, run(tmp_path / "words", said.assign(why="more words", item="42")))
+    assert numbers.empty
+    _, numbers = compare(left, run(tmp_path / "moved", said.assign(verdict="unbiased", value=[0.25, 0.75, None])))
+    assert numbers[["row", "left", "right"]].to_numpy().tolist() == [["a #2", 0.5, 0.75]]
+
+
+def test_what_a_run_lacks_is_a_dash(tmp_path, capsys):
+    right = run(tmp_path / "two", origin=ORIGIN | {"data": {}})
+    assert commands.compare(str(run(tmp_path / "one")), str(right)) == 0
+    assert "data.raw.csv aa - 1" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_table_without_metrics_compares(tmp_path):

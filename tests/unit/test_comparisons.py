@@ -162,9 +162,9 @@ def test_the_figure_of_pairs_shows_what_can_get_a_verdict_on_one_scale():
     (axis,) = draw_pairs(table, styles(["a", "b", "c"])).axes
     rows = [label.get_text() for label in axis.get_yticklabels()]
     assert len(rows) == 9 and rows[0] == "bbq bias score" and "bbq bias score Race × 19" in rows
-    # b is 10 less biased than a, and 5 matter.
+    # b is 10 below a, and 5 matter.
     assert next(line for line in axis.lines if line.get_marker() == "o").get_xdata()[0] == -2
-    assert axis.get_xlabel() or "more biased than a" in axis.figure.get_supxlabel()
+    assert axis.get_xlabel() or "value less that of a" in axis.figure.get_supxlabel()
     assert draw_pairs(table[table["verdict"] == "untestable"], styles(["a", "b"])).axes == []
 
 
@@ -223,6 +223,7 @@ def test_a_difference_says_which_of_the_two_was_asked_less(scores):
     less, alike = (said.loc["fair", other] for other in ("biased", "twin"))
     assert less["why"].endswith(f"; of the {len(asked)} of 5,832 items that biased was asked; {EARLY}")
     assert less["of"] == 5832 and pd.isna(alike["of"]) and "asked" not in alike["why"]
+    assert alike["why"].startswith("the interval includes both no difference and a difference that matters")
 
 
 @pytest.mark.parametrize("benchmark", TASKS)

@@ -45,6 +45,13 @@ def test_a_csv_gives_back_what_was_written(tmp_path, cells):
     assert back["text"].fillna("").tolist() == texts and (back["n"] == -0.5).all()
 
 
+def test_names_that_are_numbers_stay_names(tmp_path):
+    """A model called 4.10, and items called by numbers where some rows have none."""
+    frame = pd.DataFrame({"model": ["4.10", "007"], "category": ["2020", "1"], "item": ["42", None], "n": [1, 2]})
+    files.write_csv(frame, tmp_path / "a.csv")
+    pd.testing.assert_frame_equal(files.read_csv(tmp_path / "a.csv"), frame)
+
+
 def test_the_same_rows_give_the_same_bytes(tmp_path):
     frame = pd.DataFrame({"request_id": ["a", "b"], "item_id": ["1", "2"], "kind": "likelihood", "role": ["x", None]})
     for name in ("one", "two"):

@@ -19,13 +19,15 @@ from biasatlas.report.front import (
     _sure,
     _tally,
     _title,
+    _where,
     at,
     drawn,
     plain,
     way,
 )
 from biasatlas.report.run import Run, Study, TaskRun
-from biasatlas.report.verdicts import Cell
+from biasatlas.report.verdicts import Cell, Column
+from biasatlas.report.views import Views
 from biasatlas.stats.verdict import Claim, judge
 
 SPEAKING = [
@@ -120,6 +122,22 @@ def test_a_cell_is_a_sentence_around_its_size(metric, unit, away, before, after)
 def test_a_cell_has_an_instance_where_two_words_tell_it(shares, second, said):
     texts = [[("The ", False), ("actress", True), (" sold bread.", False)], second]
     assert _instance({"shares": shares, "texts": texts}) == said
+
+
+def test_a_part_on_the_other_side_than_the_whole_is_said_to_be():
+    spec = load_spec("stereoset")
+    headline = next(each for each in spec.headlines if each.metric == "own_target_shift")
+    whole, race, gender, age = (Cell("m", "biased", "", "", effect=effect, where={}) for effect in (4, 9, -3, 2))
+    parts = [("race", {"m": race}), ("gender", {"m": gender}), ("age", {"m": age})]
+    column = Column(headline, 0.0, "", [], "", {"m": whole}, parts)
+    said = _where(Question(SimpleNamespace(spec=spec), column), "m")
+    assert said == "clearest for Race; Gender (the other way round); Age"
+
+
+def test_a_benchmark_under_two_protocols_is_one():
+    runs = [Run("bbq", name, "bbq", "sample", [], {}, {}) for name in ("paper", "recommended")]
+    said = Views(Study(runs, {}), {}, {run.key: {} for run in runs}).numbers()["sentence"]
+    assert said.startswith("0 models on 1 benchmark (1 on a sample): nothing measured.")
 
 
 def test_the_first_page_says_where_the_asking_of_a_model_stopped():
@@ -236,6 +254,8 @@ def test_a_model_whose_job_failed_was_asked():
     )
     assert study.failed(run, "a") and not study.failed(run, "b")
     assert not study.failed(replace(run, protocol="paper"), "a")
+    other = Study([run], {}, missing=["model a in esbbq (recommended) question: no weights"])
+    assert not other.failed(run, "a") and other.failed(replace(run, name="esbbq"), "a")
 
 
 def test_a_question_that_a_model_is_not_asked_counts_nowhere():

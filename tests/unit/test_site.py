@@ -15,7 +15,7 @@ from biasatlas.benchmarks.comparisons.findings import of_benchmark, worst
 from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.styles import COLOURS, MARKERS, styles
-from biasatlas.files import read_csv
+from biasatlas.files import read_csv, write_parquet
 from biasatlas.report.account import data_sets, spent
 from biasatlas.report.answers import with_tokens
 from biasatlas.report.cells import shown_cell, shown_column, shown_style
@@ -23,7 +23,9 @@ from biasatlas.report.charts import chart
 from biasatlas.report.explorer import value_of
 from biasatlas.report.exports import Said, shortened, to_csv, to_json, to_latex, to_markdown, write_exports
 from biasatlas.report.packing import pack, pack_floats, to_script
-from biasatlas.report.run import Run, Study
+from biasatlas.report.pages import Pages
+from biasatlas.report.run import ModelRun, Run, Study, TaskRun
+from biasatlas.report.site import was_asked
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Judging, named
 from biasatlas.report.verdicts import column as made_column
@@ -337,3 +339,32 @@ def test_an_item_of_a_headline_in_nats_counts_in_nats():
     )
     assert view.unit.startswith("nats") and value_of(scores, view).round(9).tolist()[0] == 0.5
     assert np.isnan(value_of(scores, view)[1])
+
+
+def test_pages_say_that_protocols_are_corrected_apart():
+    runs = [Run("bbq", name, "bbq", "sample", [], {}, {}) for name in ("paper", "recommended")]
+    said = [Pages(Study(runs[:count], {}), []).page("compare.html", "compare", models=[]) for count in (1, 2)]
+    assert ["corrected for all pairs of this run under the same protocol." in page for page in said] == [False, True]
+
+
+def test_a_model_that_was_asked_a_part_was_not_sent_the_same(tmp_path):
+    for model, items in {"whole": "abc", "other": "abc", "part": "ab"}.items():
+        write_parquet(pd.DataFrame({"item_id": list(items)}), tmp_path / model, metadata={"requests_sha256": "f00"})
+    answers = [ModelRun(model, str(tmp_path / model), "") for model in ("whole", "other", "part")]
+    asked = was_asked(Run("bbq", "recommended", "bbq", "sample", [], {}, {}, asked=[TaskRun("t", "", answers)]))
+    assert asked["whole"] == asked["other"] != asked["part"]
+
+
+def test_pages_say_where_asking_may_stop_early():
+    run = Run("bbq", "recommended", "bbq", "sample", [], {}, {}, in_rounds=True)
+    assert "In rounds, asking can stop" in Pages(Study([run], {}), []).page("cost.html", "cost", rows=[], paid=[])
+    told = {
+        "title": "t",
+        "counts": [],
+        "requests": [("recommended", "pair", 9)],
+        "odd": [],
+        "files": [],
+        "most": "at most ",
+    }
+    page = Pages(Study([run], {}), []).page("data.html", "data", benchmarks=[told])
+    assert "at most 9 requests per model" in page

@@ -101,7 +101,12 @@ def write_site(folder, models, texts, lost=(), unparsed=()):
     pd.concat([judged, middle]).to_csv(folder / "findings.csv", index=False)
     pairs = [
         judged[(judged["model"] == one) & (judged["category"] == "overall")].assign(
-            other_model=other, metric="difference", value=6.0, ci_low=5.5, ci_high=6.5, n=count
+            other_model=other,
+            metric="difference",
+            value=6.0 - 6 * place,
+            ci_low=5.5 - 6 * place,
+            ci_high=6.5 - 6 * place,
+            n=count,
         )
         for place, one in enumerate(models)
         for other in models[place + 1 :]
@@ -200,11 +205,20 @@ def test_all_models_are_compared_with_the_chosen_one(visitor, site):
     visitor.open(site.parent / PAGES / "compare.html")
     rows = page.locator("#differences tbody tr")
     rows.first.wait_for()
-    # The first less another is 6 where 5 matter: the others are less biased than it is, by as much.
+    # The first less another is 6 where 5 matter: the others lie below it, by as much.
     assert [text.split("\n")[0].split("\t")[0] for text in rows.all_inner_texts()] == MODELS[1:]
     assert all("Differ −6 points −6.5 to −5.5" in " ".join(text.split()) for text in rows.all_inner_texts())
+    # So says the table of the two below.
+    assert page.locator("#pair tbody tr td").nth(5).inner_text() == "−6.00 [−6.50 to −5.50]"
+    # A model below the other may be the more biased of the two, against the stereotype.
+    assert page.inner_text("#differences .axis").split("\n") == [
+        "against the stereotype",
+        "alike",
+        "with the stereotype",
+    ]
     page.select_option("#a", "m1")
-    assert " 6 points" in rows.first.inner_text() and "−6 points" in rows.nth(1).inner_text()
+    assert " 6 points" in rows.first.inner_text() and " 0 points" in rows.nth(1).inner_text()
+    assert rows.nth(1).locator(".strip > line").get_attribute("x1") == "47.6%"  # -0.1 of 2, though the value is 0
     assert rows.first.locator("circle").get_attribute("cx") == "78.8%"  # 1.2 of 2
     rows.first.locator("td > a").click()
     visitor.ready()

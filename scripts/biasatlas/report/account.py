@@ -34,6 +34,7 @@ def _data_set(run: Run, runs: Sequence[Run]) -> dict[str, Any]:
         "items": len(items),
         "counts": [(str(name).replace("_", " "), count) for name, count in counts],
         "files": list(read_metadata(run.items).get("files", {}).items()),
+        "most": "at most " * run.in_rounds,
         "requests": [
             (each.protocol, asked.task.replace("_", " "), count_rows(asked.requests))
             for each in runs

@@ -29,6 +29,8 @@ _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 _NAMED = 2
 #: What the cell of a model says where the configuration leaves it out: it counts nowhere.
 _NOT_ASKED = "Not asked"
+#: What is said of a part whose factor lies on the other side of 1 than the whole.
+_TURNED = "the other way round"
 #: What the cell of a verdict says that is another one under a framing.
 _MOVED = "Not the same when asked in other ways."
 
@@ -262,9 +264,9 @@ def _where(question: Question, model: str) -> str:
     biased = sorted((part for part in parts if part[1].state == "biased"), key=lambda part: -abs(part[1].effect))
     if len(question.column.parts) < _NAMED:
         return ""
+    over_all = question.column.cells[model].effect
     named = [
-        _part(name)
-        + (f" ({way(question, cell.effect)})" if cell.effect * question.column.cells[model].effect < 0 else "")
+        _part(name) + (f" ({way(question, cell.effect) or _TURNED})" if cell.effect * over_all < 0 else "")
         for name, cell in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
     ]
     more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED + 1 else ""

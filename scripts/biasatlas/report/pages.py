@@ -58,7 +58,11 @@ class Pages:
 
     def _render(self, template: str, current: str, **values: Any) -> str:
         made = self._templates.get_template(template).render(
-            current=current, study=self._study, nav=self._nav, **values
+            current=current,
+            study=self._study,
+            nav=self._nav,
+            protocols=len({run.protocol for run in self._study.runs}),
+            **values,
         )
         return made if made.endswith("\n") else made + "\n"
 

@@ -124,7 +124,7 @@ class Study:
     def failed(self, run: Run, model: str) -> bool:
         """Whether a job failed that a model's number of a run needs."""
         said = [sentence.partition(": ")[0] for sentence in self.missing if sentence.startswith(f"model {model} in ")]
-        return any(f"{run.name} ({run.protocol})" in places for places in said)
+        return any(f" {run.name} ({run.protocol})" in places for places in said)
 
     def findings(self, protocol: str) -> str:
         """The table of all tests under ``protocol``; '' where there is none."""

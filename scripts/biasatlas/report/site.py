@@ -15,7 +15,7 @@ from biasatlas.benchmarks.comparisons.declared import METRICS
 from biasatlas.benchmarks.comparisons.findings import about_row
 from biasatlas.benchmarks.contract import LANGUAGES
 from biasatlas.benchmarks.shared.styles import Styles
-from biasatlas.files import read_csv, read_metadata, write_text
+from biasatlas.files import count_rows, read_csv, read_metadata, write_text
 from biasatlas.report.account import cost, data_sets
 from biasatlas.report.cells import kept_rows, shown_style
 from biasatlas.report.charts import chart
@@ -190,11 +190,7 @@ class Site:
         rows: list[dict[str, Any]] = []
         places: dict[tuple[str, ...], int] = {}
         for run in self.study.runs:
-            asked = {
-                answered.model: read_metadata(answered.scores).get("requests_sha256", "")
-                for task in run.asked
-                for answered in task.answers
-            }
+            asked = was_asked(run)
             for col in self.views.columns[run.key]:
                 cells = {
                     self.study.ids[model]: {
@@ -217,6 +213,7 @@ class Site:
                     | {"question": col.headline.question, "name": col.headline.name, "metric": col.headline.metric}
                     | {"unit": question.unit, "one": question.one, "topic": question.topic}
                     | {"base": question.base, "shortly": question.shortly}
+                    | {"ends": col.headline.ends if all(col.headline.ends) else ("lower", "higher")}
                 )
         put(self.data, "headlines", rows)
         paired = pd.DataFrame(self._paired(places))
@@ -265,7 +262,7 @@ class Site:
                     "state": _DIFFERENCES.get(row["verdict"], row["verdict"])
                     if isinstance(row["verdict"], str)
                     else "",
-                    "effect": _finite(row["value"] / row["smallest"]),
+                    "smallest": _finite(row["smallest"]),
                     **dict(zip(("least", "most"), map(_finite, decides.get(key, (math.nan,) * 2)), strict=True)),
                     "why": row["why"] if isinstance(row["why"], str) else "",
                     "headline": places.get((key[2], part.protocol, *key[3:]), -1),
@@ -312,6 +309,15 @@ class Site:
         )
         table = self._table("claims", "claims", "What the papers claim, tested", "", report)
         return {"claims": table, "claims_lead": f"{lead}{failing['this_run']} on this run's tables."}
+
+
+def was_asked(run: Run) -> dict[str, str]:
+    """What each model of a run was sent: the same text of two models, the same requests. In rounds it may be a part."""
+    return {
+        answered.model: f"{read_metadata(answered.scores).get('requests_sha256', '')} {count_rows(answered.scores)}"
+        for task in run.asked
+        for answered in task.answers
+    }
 
 
 def _finite(value: float) -> float | None:

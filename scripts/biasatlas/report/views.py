@@ -41,7 +41,7 @@ class Views:
         models = [m for m in self.study.models if any(a.model == m for asked in run.asked for a in asked.answers)]
         models = models or list(self.study.models)
         path = self.study.findings(run.protocol)
-        findings = read_csv(path, model="str") if path else None
+        findings = read_csv(path) if path else None
         mine = None if findings is None else findings[findings["benchmark"] == run.name]
         tests = Judging(self.study.cards_of(run), mine)
         return [
@@ -107,8 +107,8 @@ class Views:
             for model in self.study.models
         ]
         columns = [col for several in self.columns.values() for col in several]
-        count, runs = len(self.study.models), len(self.study.runs)
-        samples = sum(run.data == "sample" for run in self.study.runs)
+        count, runs = len(self.study.models), len({run.name for run in self.study.runs})
+        samples = len({run.name for run in self.study.runs if run.data == "sample"})
         lead = (
             f"{count} model{'s' * (count != 1)} on {runs} benchmark{'s' * (runs != 1)}"
             f"{f' ({samples} on a sample)' if samples else ''}: {counted(all_cells(columns))}. "

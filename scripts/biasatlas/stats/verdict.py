@@ -39,9 +39,9 @@ def words(state: str, smallest: float, unit: str, pair: bool = False) -> str:
     ``unit``."""
     size = f"{smallest:g}{spaced(unit)}"
     if state == "biased":
-        return f"{'one is more biased' if pair else 'biased'} by at least {size}"
+        return f"{'they differ' if pair else 'biased'} by at least {size}"
     if state == "unbiased":
-        return f"{'equally biased' if pair else 'unbiased'} within {size}"
+        return f"{'alike' if pair else 'unbiased'} within {size}"
     return state
 
 

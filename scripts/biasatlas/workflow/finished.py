@@ -84,6 +84,10 @@ def _flat(value: object, name: str = "") -> Iterator[tuple[str, object]]:
         yield name, json.dumps(value) if isinstance(value, list | Mapping) else value
 
 
+#: Columns before the value that say what came of a row, not which row it is.
+_SAID = ("verdict", "why", "item")
+
+
 def _values(table: Path | None) -> pd.Series:
     """The column ``value`` of a table by (row, metric), where a row is its key columns in words."""
     if table is None:
@@ -93,7 +97,7 @@ def _values(table: Path | None) -> pd.Series:
         values = pd.to_numeric(frame["value"])
     except (ValueError, KeyError, IsADirectoryError):
         raise _damaged(table) from None
-    keys = frame.loc[:, :"value"].columns.difference(["metric", "value"], sort=False)
+    keys = frame.loc[:, :"value"].columns.difference(["metric", "value", *_SAID], sort=False)
     rows = [", ".join(str(key) for key in row if not pd.isna(key)) for row in frame[keys].itertuples(index=False)]
     names = pd.DataFrame({"row": rows, "metric": frame.get("metric", "")})
     # Rows that share their keys are distinguished by their order.

@@ -21,7 +21,7 @@ _ROWS = 9
 
 
 def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
-    """How much more biased than the first model each other is, on the same items, in smallest effects that matter.
+    """How far each other model lies from the first, on the same items, in smallest effects that matter.
 
     Of what can get a verdict: numbers over all categories first, then the largest; ``table`` has the rest.
     """
@@ -45,7 +45,7 @@ def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
         rows[rows["about"].isin(shown)],
         "about",
         styles,
-        label=f"how much more biased than {first}, in smallest effects that matter (band: too small)",
+        label=f"value less that of {first}, in smallest effects that matter (band: too small)",
         reference=0,
     )
     for axis in figure.axes:

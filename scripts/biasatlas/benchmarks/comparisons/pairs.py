@@ -132,12 +132,17 @@ def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequenc
     judged = iter(judge([claim for claims in told for _, claim in claims]))
     rows: list[dict] = []
     for pair, claims in zip(pairs, told, strict=True):
-        verdicts = {evidence.key: next(judged) for evidence, _ in claims}
+        verdicts = {evidence.key: _of_two(next(judged)) for evidence, _ in claims}
         shorter = pair.shorter()
         for first, second, apart in pair.found:
             said = list(_rows(pair, first, second, apart, verdicts.get(first.key)))
             rows += (_of_part(each, first.category, *shorter) for each in said) if shorter else said
     return make_table(KEYS, rows).astype({"of": "Int64"})
+
+
+def _of_two(verdict: Verdict) -> Verdict:
+    """A verdict whose words say of a difference what others say of a bias."""
+    return verdict if verdict.state == "untestable" else replace(verdict, why=verdict.why.replace("bias", "difference"))
 
 
 def _of_part(row: Mapping[str, object], category: str, model: str, stop: Stop) -> dict[str, object]:

@@ -62,13 +62,12 @@
 
   // The other model less the chosen one, in smallest effects that matter; null where the pair has no number.
   function against(pair, chosen) {
-    if (pair.headline < 0 || pair.effect === null || ![pair.a, pair.b].includes(chosen)) return null;
+    if (pair.headline < 0 || pair.value === null || !pair.smallest || ![pair.a, pair.b].includes(chosen)) return null;
     const turn = pair.b === chosen ? 1 : -1;
-    const scale = pair.value === 0 ? 0 : pair.effect / pair.value;
     const ends = pair.least === null && pair.most === null ? [pair.ci_low, pair.ci_high] : [pair.least, pair.most];
     const limits = (turn > 0 ? ends : ends.reverse()).map((limit) => (limit === null ? null : turn * limit));
-    const [least, most] = limits.map((limit) => (limit === null || !scale ? null : limit * scale));
-    return { least, most, limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.effect, value: turn * pair.value, state: pair.state, why: pair.why };
+    const [least, most] = limits.map((limit) => (limit === null ? null : limit / pair.smallest));
+    return { least, most, limits, other: pair.b === chosen ? pair.a : pair.b, effect: turn * pair.value / pair.smallest, value: turn * pair.value, state: pair.state, why: pair.why };
   }
 
   function table() {
@@ -87,7 +86,7 @@
         svg("rect", { x: left, width: `${parseFloat(right) - parseFloat(left)}%`, height: 18 }), svg("line", { x1: "50%", x2: "50%", y2: 18 })))),
       ...found.map(([row]) => make("th", { scope: "col" }, make("a", { href: row.page }, row.topic[0].toUpperCase() + row.topic.slice(1)),
         make("small", {}, row.question), make("small", {}, `Threshold: ${row.one}. Benchmark: ${row.benchmark}.`),
-        make("span", { class: "axis", "aria-hidden": "true" }, make("span", {}, "less biased"), make("span", {}, "alike"), make("span", {}, "more biased")))))),
+        make("span", { class: "axis", "aria-hidden": "true" }, make("span", {}, row.ends[0]), make("span", {}, "alike"), make("span", {}, row.ends[1])))))),
       make("tbody", {}, ...others.map((other) => make("tr", {},
         make("th", { scope: "row" }, make("a", { href: `model-${encodeURIComponent(other.textContent)}.html` }, other.textContent)),
         ...found.map(([row, shown]) => {
@@ -117,13 +116,13 @@
     let both = 0;
     const together = paired.filter((pair) => [a.value, b.value].includes(pair.a) && [a.value, b.value].includes(pair.b) && pair.a !== pair.b);
     const turned = (pair, unit) => {
-      const turn = pair.a === a.value ? 1 : -1;
+      const turn = pair.b === b.value ? -1 : 1;  // a table has the first less the other, this page the second less the baseline
       const limits = pair.ci_low === null ? [null, null] : [turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y);
       return measured(turn * pair.value, ...limits, unit);
     };
     const difference = (place, left, right) => {
       const pair = together.find((each) => each.headline === place);
-      return pair ? turned(pair) : measured(left.value - right.value, null, null);
+      return pair ? turned(pair) : measured(right.value - left.value, null, null);
     };
     for (const [place, row] of rows.entries()) {
       const [left, right] = [row.cells[a.value], row.cells[b.value]];
