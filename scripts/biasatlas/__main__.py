@@ -30,7 +30,7 @@ def _parser() -> ArgumentParser:
 
 
 def _add_runs(verbs: Any) -> None:
-    """Verbs that start from a configuration."""
+    """Add the verbs that start from a configuration."""
     verb = _verb(verbs, commands.init)
     verb.add_argument("configfile", nargs="?", default="bias-atlas.yaml", help="file to write (bias-atlas.yaml)")
     which = verb.add_mutually_exclusive_group(required=True)
@@ -53,7 +53,7 @@ def _add_runs(verbs: Any) -> None:
 
 
 def _add_results(verbs: Any) -> None:
-    """Verbs about results and stores."""
+    """Add the verbs about results and stores."""
     verb = _verb(verbs, commands.replicate)
     papers = ("mcbe", "twbias", "dbb", "bbq", "crows_pairs", "stereoset")
     verb.add_argument("paper", nargs="?", choices=papers, help="which paper; all of them if left out")
@@ -85,7 +85,7 @@ def _add_results(verbs: Any) -> None:
 
 
 def _add_benchmarks(verbs: Any) -> None:
-    """Verbs of who adds a benchmark or a data source."""
+    """Add the verbs for a new benchmark or data source."""
     verb = _verb(verbs, commands.new_benchmark)
     verb.add_argument("name", help="what it shall be called: letters, digits and _")
     verb.add_argument("family", help="pairs, questions, decisions or contexts")
@@ -114,7 +114,7 @@ def _add_benchmarks(verbs: Any) -> None:
 
 
 def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> ArgumentParser:
-    """The parser of a verb, which is named as its function unless ``name`` says otherwise."""
+    """The parser of a verb, which has the name of its function unless ``name`` is given."""
     text = cleandoc(function.__doc__ or "")
     verb = verbs.add_parser(
         name or function.__name__.replace("_", "-"),
@@ -127,7 +127,7 @@ def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> Ar
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says; the exit status."""
+    """Do what the command line says; return the exit status."""
     parser = _parser()
     known, options = parser.parse_known_args(arguments)
     given = vars(known)
@@ -140,7 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
         return function(**given) or 0
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
-    except BrokenPipeError:  # as of `| head`; what is left to be flushed has nobody to go to
+    except BrokenPipeError:  # as with `| head`: nobody reads what is left to be flushed
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
