@@ -1,4 +1,4 @@
-"""The verbs of ``bias-atlas``. Each takes what was typed, prints, and returns its exit status if that may not be 0.
+"""The verbs of ``bias-atlas``. Each takes what was typed, prints, and returns an exit status, or None for 0.
 
 A verb imports what it needs itself, so that ``--help`` is fast.
 """

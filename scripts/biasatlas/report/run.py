@@ -109,7 +109,7 @@ class Study:
 
     @property
     def ids(self) -> dict[str, str]:
-        """Model -> its name in files and charts, which we choose and no user."""
+        """Model -> its name in files and charts, which we choose, not the user."""
         return {model: f"m{place}" for place, model in enumerate(self.models)}
 
     @property

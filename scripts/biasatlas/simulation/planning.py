@@ -62,9 +62,9 @@ def plan(
 
     ``findable`` is the smallest bias that would be called one four times in five, if tested alone, from the standard
     errors of :data:`SEEDS` such models. It is larger if a real model's answers vary more, and missing if nothing can be
-    said (``why`` has the reason). ``smallest`` is the smallest effect that matters. ``families`` are the families of
-    tests that are judged together if the benchmark is asked in rounds, else 0. IN_ROUNDS say what rounds would take
-    for a claim over all categories; they are missing for other claims, and without rounds.
+    said (``why`` has the reason). ``smallest`` is the smallest effect that matters. ``families`` is how many families
+    of tests are judged together if the benchmark is asked in rounds, else 0. IN_ROUNDS say what rounds would take for
+    a claim over all categories; they are missing for other claims, and without rounds.
     """
     found: dict[tuple[str, str, str], list[Evidence]] = {}
     benches = {task: bench.only(task) for task in entries}

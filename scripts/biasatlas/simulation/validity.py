@@ -83,7 +83,7 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
     low, high, ground_truth = known["ci_low"], known["ci_high"], runs["ground_truth"].iloc[0]
     neutral, smallest, margin = _declared(benchmark, metric)
     matters, apart = smallest + margin, 0.0
-    if "margin" in known:  # how far something else moves a model's answers, as they show
+    if "margin" in known:  # a model's own answers show how far something else moves them
         apart = (known["margin"] - margin).clip(lower=0).fillna(0.0)
     beyond = (low > neutral + matters + apart) | (high < neutral - matters - apart)
     squares = spec_view(benchmark, "studies").metrics[metric].root

@@ -46,7 +46,7 @@ _COUNTED_LATER = {
 def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) -> dict[str, Any]:
     """One row of the table. ``requests`` come from :mod:`.sizes`; None if none are made or they are not known yet.
 
-    Raises UserError for what the model's entry lacks.
+    Raises UserError if the model's entry lacks what the requests need.
     """
     remarks = [planned.reason]
     values = planned._asdict() | {"measured": "no" if planned.reason else "yes"}

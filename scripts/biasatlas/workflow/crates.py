@@ -53,7 +53,7 @@ _TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolea
 
 
 def write_crate(config: Config, tables: Sequence[Path]) -> str:
-    """Write a run's crate (tables and what each was made from, workflow, configuration, data, models); a summary.
+    """Write a run's crate (tables and their origins, workflow, configuration, data, models); return a summary.
 
     The crate has each file once, and once what every `X.json` beside a table says of data, models and versions.
     """

@@ -125,7 +125,7 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _write_eee(config: Config, found: list[Estimate], folder: Path, newest: int) -> str:
-    """Write a file for each model and benchmark, named by a version-4 UUID that is the same in every run; a summary."""
+    """Write a file for each model and benchmark, with the same version-4 UUID as name every time; return a summary."""
     parts: dict[tuple[str, str], list[Estimate]] = {}
     for each in found:
         parts.setdefault((each.model, each.benchmark), []).append(each)

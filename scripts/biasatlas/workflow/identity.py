@@ -50,8 +50,8 @@ class Step:
     kind: str = ""
 
 
-#: Gives the names that take a boundary's place: definitions, modules (their mentioned definitions count), or ``methods
-#: of`` a class.
+#: Gives the names that take a boundary's place: definitions, modules (their mentioned definitions count), or
+#: ``methods of`` a class.
 Behind = Callable[[Library, Step, Reference], Iterable[str]]
 
 

@@ -194,7 +194,7 @@ def places(tree: Any) -> Any:
 
 
 def filled(tree: Any, paths: Sequence[str]) -> Any:
-    """A tree of :func:`places`, each filled with its one of ``paths``. Raises IndexError if there are too few."""
+    """A tree of :func:`places` with paths in their stead. Raises IndexError if there are too few ``paths``."""
     return _mapped(tree, lambda leaf: paths[leaf[_PLACE]] if isinstance(leaf, dict) else leaf)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from biasatlas.files import write_text
 
-#: After this many runs with failed calls, these are not retried.
+#: Failed calls are no longer retried after this many runs that had any.
 MOST_RUNS = 3
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def unknown_names(config: "Config") -> Iterator[str]:
-    """A sentence for every name of nothing, or of a model that cannot do what is asked of it."""
+    """A sentence for every unknown name, and for every model that cannot do what is asked of it."""
     for section in ("models", "benchmarks"):
         seen: dict[str, str] = {}
         for name in getattr(config, section):
@@ -61,7 +61,7 @@ def _is_none(key: str, benchmark: str, known: Iterable[str] = ()) -> str:
 
 def _unknown_categories(config: "Config", name: str, entry: Any) -> Iterator[str]:
     """A sentence for each category of a simulated model that no benchmark has."""
-    if any(_is_none(section, run.benchmark) for section, run in config.benchmarks.items()):  # which is reported
+    if any(_is_none(section, run.benchmark) for section, run in config.benchmarks.items()):  # reported elsewhere
         return
     tasks = [task for section in config.benchmarks for task in config.spec(section).tasks.values()]
     # A category of TWBias is a direction, whose requests are about its first group.
