@@ -10,11 +10,11 @@ from pathlib import Path
 from snakemake.utils import min_version
 
 min_version("9.27")
-# Little of what planning makes is garbage, and to look through all of it again and again takes a fifth of a plan's time.
+# Planning makes little garbage, and looking for it again and again takes a fifth of a plan's time.
 gc.set_threshold(1_000_000)
 
 
-# The folder of this workflow. Where `module:` takes it from a repository, its commit is unpacked once and for all.
+# The folder of this workflow. If `module:` takes it from a repository, its commit is unpacked once into a cache.
 ROOT = Path(str(workflow.current_basedir))
 if hasattr(workflow.current_basedir, "ref"):
     here = workflow.current_basedir
@@ -32,7 +32,7 @@ if hasattr(workflow.current_basedir, "ref"):
         except OSError:  # another process was faster
             shutil.rmtree(unpacked)
 
-# A configuration is complete in itself: the demo's is read only where no other is given.
+# A configuration is complete in itself: the demo's is read only if no other is given.
 if not workflow.overwrite_configfiles:
 
     configfile: f"{ROOT}/config/config.yaml"

@@ -7,7 +7,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 import biasatlas
 
-# Python has one library of a name: it would plan by the other's protocols and code.
+# Python loads one library of a name: this workflow would plan by the other's protocols and code.
 if biasatlas.ROOT != ROOT.resolve():
     sys.exit(
         f"error: {ROOT}: the library of another Bias Atlas was loaded before: {biasatlas.ROOT}. "
@@ -31,7 +31,7 @@ from biasatlas.workflow.targets import Targets
 
 
 def file_exists(path):
-    """Whether a file exists, on whatever storage. Snakemake's function works in files like this one alone."""
+    """Whether a file exists, on whatever storage. Snakemake's ``exists`` works only in files like this one."""
     return exists(path)
 
 
@@ -43,7 +43,7 @@ try:
     if workflow.is_main_process:
         check_preflight(CONFIG, ", ".join(map(str, workflow.configfiles)))
     PATHS = Paths(CONFIG.results, CONFIG.data)
-    # Where jobs failed, the environment says which results are still to be made.
+    # After jobs failed, the environment says which results are still to be made.
     targets = Targets(CONFIG, PATHS, os.environ.get(failures.LEVEL, ""), file_exists)
 except UserError as error:
     sys.exit(f"error: {error}")
@@ -57,18 +57,18 @@ def cached_source(path):
 find = Lookup(targets, unchanged=ancient, local=local, source=cached_source)
 construct = ConstructionLookup(find)
 CARDS = find.cards()  # what simulation studies say of each metric
-# What figures write Chinese in.
+# The fonts of Chinese in figures.
 FONT = find.shipped("fonts/*.otf")
 jobs = ModelJobs(CONFIG, PATHS, unchanged=ancient, local=local)
 
-# Said at every start, in a dry run too: hooks do not run there. Replication needs nothing that may be left out.
+# Printed at every start, even of a dry run, where hooks do not run. Replication needs nothing that may be left out.
 if workflow.is_main_process and not any(re.search("^replicate$|/replication/", word) for word in sys.argv):
     notes = [f"note: {sentence}\n" for name in CONFIG.benchmarks for sentence in selection.notes(CONFIG, name)]
     print(*notes, sep="", end="", file=sys.stderr)
 
 
 def any_of(names):
-    """A wildcard constraint: one of ``names``, and nothing at all where there are none."""
+    """A wildcard constraint: one of ``names``, or nothing at all if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 

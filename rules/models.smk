@@ -41,7 +41,7 @@ rule train_planted:
     wildcard_constraints:
         model=any_of(jobs.prepared_by("weights")),
         language=any_of(LANGUAGES),
-    # What most waits for goes first.
+    # Most other jobs wait for this one, so it goes first.
     priority: 50
     conda:
         "../envs/model.yaml"

@@ -175,7 +175,7 @@ rule order_contexts:
 
 
 rule build_second_requests:
-    """Ask of the replies that could not be parsed, and of a sample of those that could, what they answer."""
+    """Build requests that ask what unparsed replies, and a sample of the others, answer."""
     input:
         answers=find.files_for(find.answers),
     output:

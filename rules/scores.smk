@@ -3,7 +3,7 @@
 #   OUTPUTS: scores/{model}/{benchmark}/{protocol}/{task}/{category}.csv;
 #            task_scores/{model}/{benchmark}/{protocol}/{task}.parquet; multiverse/{model}/{benchmark}/{protocol}.csv
 
-# A rule each, since outputs must be known before wildcards are: tasks that have the same categories.
+# A rule for each set of tasks with the same categories, since outputs must be known before wildcards are.
 for name, benchmark, score_categories, score_tasks in selection.tasks_by_categories(CONFIG):
 
     rule:

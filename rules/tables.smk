@@ -1,5 +1,5 @@
 # Tables and figures of each benchmark, the check of the papers' tables, and the report.
-#   REQUIRED INPUTS: task_scores/{model}/{benchmark}/{protocol}/{task}.parquet; for the report all behind
+#   REQUIRED INPUTS: task_scores/{model}/{benchmark}/{protocol}/{task}.parquet; for the report all files behind these
 #   OUTPUTS: tables/{benchmark}/{protocol}/{table}.csv, figures/{benchmark}/{protocol}/{figure}.svg,
 #            replication/{benchmark}/{table}.csv, replication/report.* and claims.*, report/index.html, report/pages/
 
@@ -10,7 +10,7 @@ PUBLISHED, REPLICATED, SITE = find.shipped("published/*"), find.replicated_table
 PAGE_FILES = sorted((ROOT / "scripts/biasatlas/report").glob("[tw]e*/*"))
 PAGES = directory(PATHS.report_pages)
 PAGE = report(PATHS.report, caption="captions/report.rst", category="report")
-# The S3 plugin does not see a folder that a job elsewhere has made: there a pod makes the site as one file.
+# The S3 plugin does not see a folder that a job elsewhere has made, so a pod makes the site as one file.
 PACKED = bool(workflow.storage_settings.default_storage_prefix)
 
 
@@ -26,7 +26,7 @@ rule summarise_scores:
     benchmark:
         PATHS.run_time("summarise_scores", "benchmark", "protocol", "table")
     wildcard_constraints:
-        # All but the one that every benchmark has of its replies.
+        # All tables but that of outcomes, which has a rule of its own.
         table=any_of(name for name in named("tables") if name != OUTCOMES),
     conda:
         "../envs/data.yaml"

@@ -24,8 +24,8 @@ with job(snakemake) as this:
     done: set[str] = set()
 
     def ask(ids):
-        """Answer the requests of items that were not asked before. A round is batched by itself: whatever ended the job
-        before, each of its answers is computed in the same company."""
+        """Answer the requests of items that were not asked before. Each round is batched by itself, so that a restarted
+        job computes every answer in the same batch."""
         new = set(ids) - done
         for task, of_task in requests.items():
             this.at(task)
@@ -51,7 +51,7 @@ with job(snakemake) as this:
                 yield found.assign(model=name, task=task, category=category)
 
     def evidence(ids):
-        """What the first items of the order show."""
+        """The evidence after the items ``ids``, which are asked if they were not."""
         ask(ids)
         found = [rows for rows in scores() if len(rows)]
         answers = Answers(pd.concat(found, ignore_index=True), this.options, this.benchmark)
@@ -72,11 +72,11 @@ with job(snakemake) as this:
     written = {}
     for task, frames in parts.items():
         asked_of_it = stop.cut(requests[task])
-        if hasattr(model, "account"):  # what an endpoint was paid is that of all rounds, not of the last
+        if hasattr(model, "account"):  # an endpoint was paid for all rounds, not for the last alone
             made[task] = model.account(asked_of_it, this.store(name, this.name, this.protocol, task))
         rank = {request: place for place, request in enumerate(requests[task]["request_id"])}
         together = pd.concat(frames, ignore_index=True)
-        paid = set(asked_of_it["request_id"])  # of a round that the budget did not pay whole nothing counts
+        paid = set(asked_of_it["request_id"])  # a round that the budget did not pay in full does not count
         together = together[together["request_id"].isin(paid)]
         together = together.sort_values("request_id", key=lambda ids: ids.map(rank), kind="stable", ignore_index=True)
         run = {"run": dict(taken[task])} if taken[task] else {}

@@ -12,7 +12,7 @@ with job(snakemake) as this:
     for place, (task, path) in enumerate(this.given("requests").items()):
         this.at(task)
         requests = read_requests(path)
-        # Tasks of one batch each go to different shards.
+        # Tasks that have a single batch go to different shards.
         share = ((number + place) % shards, shards)
         store = this.store(name, this.name, this.protocol, task)
         responses, metadata = answer_batches(model, requests, task, store, share)

@@ -1,4 +1,4 @@
-"""Ask of unparsed replies, and of a sample of the others, what they answer (rule build_second_requests)."""
+"""Build requests that ask what unparsed replies, and a sample of the others, answer (rule build_second_requests)."""
 
 import pandas as pd
 

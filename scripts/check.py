@@ -18,12 +18,12 @@ with job(snakemake) as this:
     config, given = this.config, this.given("counted")
 
     def resources(benchmark, protocol):
-        """What a judge's requests are made with under a protocol."""
+        """The files that a judge's requests are made from under a protocol."""
         return Resources(given["resources"][benchmark, protocol])
 
     @cache
     def counted(role, benchmark, protocol, task):
-        """The requests of a role, which are the same for every model; None where nobody knows them yet."""
+        """The requests of a role, which are the same for every model; None if they are not known yet."""
         if role == "answers":
             path = given["requests"].get((benchmark, protocol, task))
             return sizes.sizes(pq.ParquetFile(path).iter_batches()) if path else None
@@ -64,7 +64,7 @@ with job(snakemake) as this:
 
     plan = [Planned(*row) for row in this.step["plan"]]
     rows: list[dict] = []
-    silent = set()  # of whose answers there will be none to judge
+    silent = set()  # models and tasks without answers to judge
     for planned in plan:
         if planned.role == "judges" and (planned.of, *planned[2:5]) in silent:
             planned = planned._replace(reason=f"{planned.of} is asked none of what it would judge")

@@ -14,7 +14,7 @@ with job(snakemake) as this:
         store, model = this.store(writer, "construction", step), this.open_model(writer)
     while len(requests):
         responses, _ = model.answer(requests, step, store)
-        # Replies that cannot be taken are asked for again; what was answered comes from the store.
+        # Replies that cannot be used are asked for again; what was answered comes from the store.
         again = construct.build(step, rows, prompts, responses)
         if again.equals(requests):
             break

@@ -1,7 +1,7 @@
-"""Put the experiments of all studies into two tables: settings, and a validity card a headline (rule simulation).
+"""Put the experiments of all studies into two tables: settings, and each headline's validity card (rule simulation).
 
-Cards of studies and data that were not measured stay as they ship, so that the file as a whole can be shipped; those of
-headlines that their study no longer has go.
+Cards of studies and data that were not measured stay as they ship, so that the whole file can be shipped; cards of
+headlines that their study no longer has are dropped.
 """
 
 import pandas as pd

@@ -24,7 +24,7 @@ with job(snakemake) as this:
             )
             for category in categories[task]
         ]
-        # Of what is empty the columns have no type, which would take the others' numbers for objects.
+        # A frame without rows has untyped columns, which would turn the others' numbers into objects.
         return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
 
     table = multiverse_table(this.benchmark, this.name, score, this.options, resources, tuple(categories))

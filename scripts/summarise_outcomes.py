@@ -22,7 +22,7 @@ with job(snakemake) as this:
         (each["model"], each["name"], each["task"], each["requests"], each["responses"])
         for each in this.given("answers")
     ]
-    if not asked:  # where jobs failed, see biasatlas.workflow.failures
+    if not asked:  # after jobs failed, see biasatlas.workflow.failures
         raise UserError(f"table outcomes of {this.name} ({this.protocol}): no model has answers; mend what failed")
     by, path = this.step["parse_with"], snakemake.input.second_parse
     said = read_responses(path, "second_parse") if path else None

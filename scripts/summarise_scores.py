@@ -23,11 +23,11 @@ with job(snakemake) as this:
     stops = {model: Stop.read(path) for model, path in this.given("stops").items()}
     spec = registry.spec_view(this.benchmark, "table", table=name)
     of_all = [metric for metric, declared in spec.metrics.items() if declared.whole]
-    if spec.tables[name].tasks and not given.scores:  # where jobs failed, see biasatlas.workflow.failures
+    if spec.tables[name].tasks and not given.scores:  # after jobs failed, see biasatlas.workflow.failures
         raise UserError(f"table {name} of {this.name} ({this.protocol}): no model has scores for it; mend what failed")
     bounded = partial(with_missing_answer_bounds, make)
     table = make(given.own) if given.own else in_rounds(bounded, read_task_scores(given.scores), stops, of_all)
-    # What was printed is about the published data, and of models about the authors' protocols.
+    # Printed numbers are about the published data and, if about models, about the authors' protocols.
     if given.scores and (
         this.step["data"] not in PUBLISHED_DATA or ("model" in table and this.protocol not in spec.published_under)
     ):
@@ -42,7 +42,7 @@ with job(snakemake) as this:
             .str.strip("; ")
             .where(said.notna(), table["reason"])
         )
-    if this.step["part"] and "category" in table:  # of some categories: no number over all of them is published
+    if this.step["part"] and "category" in table:  # no number over only some categories is published
         over_all = table["category"].isin(["overall", "All"])
         table = table.assign(
             published=table["published"].where(~over_all), difference=table["difference"].where(~over_all)

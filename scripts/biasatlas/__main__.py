@@ -30,7 +30,7 @@ def _parser() -> ArgumentParser:
 
 
 def _add_runs(verbs: Any) -> None:
-    """Verbs that start from a configuration."""
+    """Add the verbs that start from a configuration."""
     verb = _verb(verbs, commands.init)
     verb.add_argument("configfile", nargs="?", default="bias-atlas.yaml", help="file to write (bias-atlas.yaml)")
     which = verb.add_mutually_exclusive_group(required=True)
@@ -53,7 +53,7 @@ def _add_runs(verbs: Any) -> None:
 
 
 def _add_results(verbs: Any) -> None:
-    """Verbs about results and stores."""
+    """Add the verbs about results and stores."""
     verb = _verb(verbs, commands.replicate)
     papers = ("mcbe", "twbias", "dbb", "bbq", "crows_pairs", "stereoset")
     verb.add_argument("paper", nargs="?", choices=papers, help="which paper; all of them if left out")
@@ -85,7 +85,7 @@ def _add_results(verbs: Any) -> None:
 
 
 def _add_benchmarks(verbs: Any) -> None:
-    """Verbs of who adds a benchmark or a data source."""
+    """Add the verbs for a new benchmark or data source."""
     verb = _verb(verbs, commands.new_benchmark)
     verb.add_argument("name", help="what it shall be called: letters, digits and _")
     verb.add_argument("family", help="pairs, questions, decisions or contexts")
@@ -114,21 +114,21 @@ def _add_benchmarks(verbs: Any) -> None:
 
 
 def _goes_on_to_snakemake(verb: ArgumentParser) -> None:
-    """Let a verb take Snakemake's options: that of cores by name, or its number would be taken for what the verb is
-    about, the others as they come."""
+    """Let a verb pass options on to Snakemake. Only ``--cores`` is declared: its number would else be read as the
+    verb's own argument."""
     verb.add_argument("-c", "--cores", metavar="N", help="how many cores to use")
     verb.set_defaults(takes_options=True)
 
 
 def _count(text: str) -> int:
-    """A number of things to show."""
+    """The value of an option that counts something: at least 1."""
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"expected a whole number of at least 1, got {text!r}")
     return int(text)
 
 
 def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> ArgumentParser:
-    """The parser of a verb, which is named as its function unless ``name`` says otherwise."""
+    """The parser of a verb, which has the name of its function unless ``name`` is given."""
     text = cleandoc(function.__doc__ or "")
     verb = verbs.add_parser(
         name or function.__name__.replace("_", "-"),
@@ -141,7 +141,7 @@ def _verb(verbs: Any, function: Callable[..., int | None], name: str = "") -> Ar
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Do what the command line says; the exit status."""
+    """Do what the command line says; return the exit status."""
     parser = _parser()
     known, options = parser.parse_known_args(arguments)
     given = vars(known)
@@ -163,7 +163,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         said = f"{sys.executable} lacks the package {error.name}. In a clone, `make check` installs what is needed."
         print(f"error: {said}", file=sys.stderr)
-    except BrokenPipeError:  # as of `| head`; what is left to be flushed has nobody to go to
+    except BrokenPipeError:  # as with `| head`: nobody reads what is left to be flushed
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)

@@ -15,10 +15,10 @@ class Factor:
     """One way in which items, or answers to them, are alike: part of a benchmark's design.
 
     ``scores`` are the columns of scores that together name its level; a task whose scores lack one does not vary in it.
-    ``items`` are those of items, none where it comes with what is asked (a prompt, a draw). It is nested in the factor
-    ``within``, or crossed with the others. ``sampled``: its levels are a sample, and a claim generalises over it, so
-    intervals take them for clusters; else the claim is for the levels at hand. ``whole``: the items of a level are
-    compared with each other, so that a part of the items has all of them or none.
+    ``items`` are its columns of items; it has none if it comes with the requests (a prompt, a draw). It is nested in
+    the factor ``within``, or crossed with the others. ``sampled``: its levels are a sample over which a claim
+    generalises, so they are the clusters of intervals; if not, the claim is about the levels at hand. ``whole``: the
+    items of a level are compared with each other, so that a part of the items has all of them or none.
     """
 
     scores: tuple[str, ...]
@@ -39,8 +39,8 @@ SCORE_KEYS = ("model", "task", "category")
 #: the literal templates in the model's entry. ``prefix`` is raw text after the rendered messages (or alone).
 #: ``special_tokens``: "once" (the begin token exactly once), "tokenizer" (whatever the tokenizer adds) or "none".
 #: ``boundary`` between prefix and continuation: "offsets", "prefix_length" or "separate".
-#: ``labels`` is a JSON list; ``options`` what the prompt showed for each of them, a text or a list of it and other
-#: names (JSON; missing: the labels say all). ``parser`` a name in :mod:`biasatlas.benchmarks.shared.parsing`. Sampling
+#: ``labels`` is a JSON list; ``options`` is what the prompt showed for each of them, a text or a list of it and other
+#: names (JSON; missing: only the labels). ``parser`` is a name in :mod:`biasatlas.benchmarks.shared.parsing`. Sampling
 #: settings are all explicit.
 REQUEST_COLUMNS: Columns = {
     "request_id": "string",
@@ -64,26 +64,25 @@ REQUEST_COLUMNS: Columns = {
     "repeats": "integer",
 }
 
-#: Probability of what is no answer: a refusal, several answers, what cannot be read, what was not followed to its end.
+#: Probability of what is no answer: a refusal, several answers, an unparseable reply, mass that was not expanded.
 MASSES = ("refused", "ambiguous", "unparseable", "unresolved")
 
-#: A column of scores may stand twice more, with these behind its name: what it would be had all answers to the item
-#: that gave none, and those that failed to come, been counter-stereotyped, and had they been stereotyped. Where nothing
-#: is missing it is the same.
+#: A column of scores may have two more versions, with these suffixes: its value if all missing answers to the item
+#: (unparsed, or failed) were counter-stereotypical, and if they were stereotypical. If none is missing, both equal the
+#: column.
 CASES = ("_lower_bound", "_upper_bound")
 
-#: The outcome of a request, and of the score that is made from it; only "ok" has a value. What the model declines is
-#: "refused", what its service stops before or after it "filtered"; what thinks until it has no tokens left is
-#: "thought".
+#: The outcome of a request, and of the score that is made from it; only "ok" has a value. "refused": the model
+#: declines; "filtered": its service stops the request or the reply; "thought": it thinks until it has no tokens left.
 STATUSES = ("ok", "ambiguous", "unparseable", "refused", "filtered", "thought", "truncated", "not_applicable", "failed")
 
-#: Those of them that tell nothing of what would have been said, and the column of MASSES that each counts in.
+#: Status that says nothing about what the answer would have been -> the column of MASSES in which it counts.
 STOPPED = {"filtered": "refused", "thought": "unparseable"}
 
-#: Those of them without a value, in the order of a table's columns.
+#: Statuses without a value, in the order of a table's columns.
 NO_VALUE = ("refused", "filtered", "thought", "ambiguous", "unparseable", "truncated", "failed", "not_applicable")
 
-#: Those of them where nothing was answered.
+#: Statuses without any reply.
 NO_REPLY = ("not_applicable", "failed")
 
 _RESPONSE_KEYS: Columns = {"request_id": "string", "repeat": "integer", "status": "string", "detail": "string"}
@@ -114,12 +113,12 @@ RESPONSE_COLUMNS: Mapping[str, Columns] = {
 }
 
 #: Columns that end every table; key columns (model, target group, prompt type ...) come before them. ``n`` counts the
-#: units behind ``value``; ``of``, where a model was asked but a part, the items that there are; ``n_clusters`` those of
-#: them that may differ freely (0 where nothing is sampled); ``no_interval_reason`` says why an estimate has no
-#: interval, and is null elsewhere. ``unparsed`` is the percentage of the answers to those units that gave none,
-#: ``lower_bound`` and ``upper_bound`` what ``value`` would be had they all been such (:data:`CASES`), missing where
-#: that changes nothing. ``refused`` to ``not_applicable`` count the units without a value; ``reason`` is, in words, why
-#: most of them have none, where more is known than the status.
+#: units behind ``value``; ``of`` counts all items, if a model was asked only a part; ``n_clusters`` counts the clusters
+#: (0 if nothing is sampled); ``no_interval_reason`` says why an estimate has no interval, and is null elsewhere.
+#: ``unparsed`` is the percentage of the replies on those units that gave no answer; ``lower_bound`` and ``upper_bound``
+#: are ``value`` with missing answers filled in (:data:`CASES`), and missing if that changes nothing. ``refused`` to
+#: ``not_applicable`` count the units without a value; ``reason`` says in words why most of them have none, if more is
+#: known than the status.
 TABLE_COLUMNS = (
     "metric",
     "value",

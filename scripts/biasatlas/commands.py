@@ -1,6 +1,6 @@
-"""The verbs of ``bias-atlas``. Each takes what was typed, prints, and returns an exit status that is not 0.
+"""The verbs of ``bias-atlas``. Each takes what was typed, prints, and returns an exit status, or None for 0.
 
-What a verb needs is imported in it: ``--help`` is there at once.
+A verb imports what it needs itself, so that ``--help`` is fast.
 """
 
 import csv
@@ -58,7 +58,7 @@ def run(configfile: str, options: list[str]) -> int:
     """
     from biasatlas.workflow import run
 
-    # What Snakemake would find a minute later. A model that was asked may be gone: its answers are kept.
+    # Snakemake would find these faults a minute later. A model that was asked may be gone: its answers are kept.
     if not any(option.startswith(("--config", "--directory", "-d")) for option in options):
         _look_first(configfile, known=False)
     mark = options.index("--") if "--" in options else len(options)
@@ -75,7 +75,7 @@ def check(configfile: str, options: list[str]) -> int:
     """
     config = _look_first(configfile)
     status, without = _run_and_print(configfile, options, ["check"], ["check.txt"]), ""
-    # Tables and what asks endpoints take seconds to import: a slip above is told before.
+    # Tables and endpoints take seconds to import, so faults above are reported first.
     from biasatlas.files import read_csv
     from biasatlas.models.endpoint.spending import spent
     from biasatlas.workflow import failures
@@ -85,7 +85,7 @@ def check(configfile: str, options: list[str]) -> int:
 
     paths = Paths(config.results, config.data)
     if status:
-        # What the others may cost is worth knowing all the same.
+        # What the other models may cost is worth knowing all the same.
         without = ", ".join(failures.unchecked(config, paths, os.path.exists))
         os.environ[failures.LEVEL] = failures.CHECK
         if not without or _run_and_print(configfile, options, ["check"], ["check.txt"]):
@@ -103,7 +103,7 @@ def check(configfile: str, options: list[str]) -> int:
 
 def _look_first(configfile: str, known: bool = True) -> "Config":
     """The configuration, if it can be carried out here. Raises UserError with all faults, among them each model whose
-    folder or key is missing; of those that a run found before only if ``known``."""
+    folder or key is missing; unless ``known``, models that were checked before are left out."""
     from biasatlas.validation import check_files, read_yaml
     from biasatlas.workflow.config import load_config
     from biasatlas.workflow.preflight import check_preflight, missing_models
@@ -127,7 +127,7 @@ def plan(configfile: str, options: list[str]) -> int:
 
 
 def _run_and_print(configfile: str, options: list[str], targets: list[str], files: list[str]) -> int:
-    """Run the workflow to ``targets``, and print ``files`` of the results. Of a run that failed, the status alone."""
+    """Run the workflow to ``targets``, print ``files`` of the results unless it failed, and return the exit status."""
     from biasatlas.workflow.run import call
 
     command = _snakemake(configfile, options, cores="1")
@@ -152,7 +152,7 @@ def _results(configfile: str) -> str:
 
 
 def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
-    """Snakemake's command for a configuration; ``cores`` where neither options nor a profile of theirs say how many."""
+    """Snakemake's command for a configuration, with ``cores`` unless the options set them or name a profile."""
     from biasatlas.validation import check_files
 
     # Snakemake answers a file that is missing, or not UTF-8, with a traceback.

@@ -9,4 +9,4 @@ class UserError(Exception):
 
 
 class OutOfBudget(UserError):
-    """The next call exceeds a model's budget. Asking in rounds ends at the last round that was paid whole."""
+    """The next call exceeds a model's budget. Asking in rounds ends at the last round that was paid in full."""

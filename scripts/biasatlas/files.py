@@ -21,20 +21,20 @@ from pandas.api.types import infer_dtype
 from biasatlas.columns import ITEM_KEYS, REQUEST_COLUMNS, RESPONSE_COLUMNS, SCORE_KEYS, STATUSES, TABLE_COLUMNS, Columns
 from biasatlas.errors import UserError
 
-#: First characters of a text that a spreadsheet takes for a formula, and of one that was written so that it does not.
+#: First characters of a text that a spreadsheet takes for a formula, or that was quoted against that.
 _FIRST = ("=", "+", "-", "@", "\t", "\r", "'")
-#: What gets one apostrophe more in a CSV: a formula, also behind apostrophes; a negative number is none.
+#: Text that gets an apostrophe in front in a CSV: a formula, even after apostrophes, but not a negative number.
 _FORMULA = re.compile(r"(?!-[0-9.]+\Z)'*[=+\-@\t\r]")
 _QUOTED = re.compile(r"'+[=+\-@\t\r]")
 
-#: A responses file holds tasks of several kinds.
+#: All kinds' columns, since a responses file holds tasks of several kinds.
 _ALL_RESPONSE_COLUMNS: Columns = {
     "task": "string",
     "kind": "string",
     **{name: type_ for columns in RESPONSE_COLUMNS.values() for name, type_ in columns.items()},
 }
 
-#: Rows that are turned into a file's form at a time: what a frame holds once for many rows is written out there.
+#: Rows that are converted to Arrow at a time, since a value that a frame holds once for many rows is repeated there.
 _ROWS = 2**17
 
 _TYPES = {"string": pa.string(), "float": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()}
@@ -87,7 +87,7 @@ def _schema(frame: pd.DataFrame, columns: Columns) -> pa.Schema:
 
 
 def _arrow(frame: pd.DataFrame, schema: pa.Schema) -> Iterator[pa.Table]:
-    """``frame`` with the columns of ``schema`` (absent ones null), so many rows at a time."""
+    """``frame`` with the columns of ``schema`` (absent ones null), in chunks of rows."""
     for first in range(0, max(1, len(frame)), _ROWS):
         part = frame.iloc[first : first + _ROWS].reindex(columns=schema.names)
         yield pa.Table.from_pandas(part, schema=schema, preserve_index=False)
@@ -101,7 +101,7 @@ def _write_arrow(tables: Iterable[pa.Table], schema: pa.Schema, path: str | os.P
 
 
 def write_items(frame: pd.DataFrame, path: str | os.PathLike, columns: Columns, metadata: Mapping) -> None:
-    """Write a benchmark's items with exactly the ``columns`` that it declares. Raises UserError where there is none."""
+    """Write a benchmark's items with exactly the ``columns`` that it declares. Raises UserError if there are none."""
     if frame.empty:
         raise UserError(f"{path}: the data hold no item. Compare the files with the benchmark's page in docs/.")
     _check_columns(frame, {**ITEM_KEYS, **columns}, path)
@@ -126,8 +126,8 @@ def write_responses(
     """Write a model's responses to several tasks, each (responses, kind of request, how they were made), by task.
 
     The column ``task`` comes first; a task's rows keep their order and have the columns of its kind, the others are
-    null. What a task's metadata hold under ``run`` differs from run to run (memory, what came from the store), so it
-    goes to the file ``run``, if one is wanted.
+    null. The part ``run`` of a task's metadata differs from run to run (memory, what came from the store), so it goes
+    to the file ``run``, if one is wanted.
     """
     tables: list[Iterator[pa.Table]] = []
     schema = pa.schema([(name, _TYPES[kind]) for name, kind in _ALL_RESPONSE_COLUMNS.items()])
@@ -147,7 +147,7 @@ def write_responses(
 
 
 def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = None) -> pd.DataFrame:
-    """A model's responses to ``task``, with the columns of its kind; ``only`` those to requests with these ids.
+    """A model's responses to ``task``, with the columns of its kind; with ``only``, those to requests with these ids.
 
     Raises UserError for a file that is damaged, or holds something else.
     """
@@ -156,13 +156,13 @@ def read_responses(path: str | os.PathLike, task: str, only: pd.Series | None = 
         if only is None:
             table = pq.read_table(path, filters=wanted)
         else:
-            # A few of many rows: what is read ahead would be most of the memory.
+            # Few of many rows are wanted: reading ahead would take most of the memory.
             wanted &= pc.field("request_id").isin(pa.array(only, pa.string()))
             table = dataset.dataset(path).to_table(filter=wanted, batch_readahead=1, use_threads=False)
         kind = table["kind"][0].as_py() if len(table) else "generation"
         return table.select(list(RESPONSE_COLUMNS[kind])).to_pandas()
     except (pa.ArrowException, KeyError, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the disk's fault, which names the file
+        if isinstance(error, OSError) and error.errno is not None:  # a fault of the disk, which names the file
             raise
         raise UserError(
             f"{path}: damaged, or no file of responses. Copy responses/{{model}}/{{benchmark}}/{{protocol}}.parquet "
@@ -181,7 +181,7 @@ def write_scores(
 
 
 def read_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """Score files end to end."""
+    """The rows of score files, one file after the other."""
     return _end_to_end([read_csv(path, item_id="str", **dict.fromkeys(SCORE_KEYS, "str")) for path in paths])
 
 
@@ -193,12 +193,12 @@ def write_task_scores(scores: Iterable[str | os.PathLike], path: str | os.PathLi
 
 
 def read_task_scores(paths: Iterable[str | os.PathLike]) -> pd.DataFrame:
-    """The scores of several tasks end to end."""
+    """The scores of several tasks, one after the other."""
     return _end_to_end(list(map(read_parquet, paths)))
 
 
 def _end_to_end(parts: list[pd.DataFrame]) -> pd.DataFrame:
-    # One without rows has columns of no type, which would take the numbers of the others for objects.
+    # A frame without rows has untyped columns, which would turn the numbers of the others into objects.
     parts = [part for part in parts if len(part)] or parts[:1]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
 
@@ -244,7 +244,7 @@ def read_requests(path: str | os.PathLike) -> pd.DataFrame:
 def read_repeated(path: str | os.PathLike, plain: Collection[str], only: pd.Series | None = None) -> pd.DataFrame:
     """A parquet file of ours whose text repeats: each text once, as categories, except in the columns ``plain``.
 
-    ``only`` keeps the rows whose first of ``plain`` is one of its values.
+    ``only`` keeps the rows in which the first column of ``plain`` has one of its values.
     """
     file = pq.ParquetFile(path)
     texts = [f.name for f in file.schema_arrow if pa.types.is_string(f.type) and f.name not in plain]
@@ -263,7 +263,7 @@ def read_asked(path: str | os.PathLike) -> pd.DataFrame:
 
 
 def count_rows(path: str | os.PathLike) -> int:
-    """Rows of a parquet file, without reading them."""
+    """The number of rows of a parquet file, without reading them."""
     return pq.read_metadata(path).num_rows
 
 
@@ -275,7 +275,7 @@ def read_metadata(path: str | os.PathLike) -> dict:
 def write_csv(frame: pd.DataFrame, path: str | os.PathLike) -> None:
     """Write ``frame`` with floats in shortest round-trip form and missing values as empty cells.
 
-    An apostrophe goes before a text that a spreadsheet would take for a formula: categories and replies are others'.
+    An apostrophe goes before a text that a spreadsheet would take for a formula: others write categories and replies.
     """
     quoting: Literal[0, 2] = csv.QUOTE_MINIMAL
     for name in frame.select_dtypes(exclude="number"):

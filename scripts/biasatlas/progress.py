@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 _log = logging.getLogger(__name__)
 
-#: Environment variable that is set where Snakemake's logger says on the terminal why a job failed: the job need not.
+#: Environment variable; if it is set, Snakemake's logger prints why a job failed, and the job need not.
 TOLD = "BIASATLAS_ERRORS_ARE_TOLD"
 #: The last line of the log of a job that came to its end.
 ENDED = "done"
 
-#: Work that is done sooner says nothing.
+#: Seconds from line to line; work that is done sooner prints none.
 SECONDS = 10.0
 
 #: The parts of larger work that are under way, innermost last: (the larger work, the part of it done before, units).
@@ -21,7 +21,7 @@ _parts: "list[tuple[Progress, float, float]]" = []
 
 
 class Progress:
-    """Work of ``total`` units, such as "requests". In a :meth:`part` of other work it moves that on, silently."""
+    """Work of ``total`` units, such as "requests". In a :meth:`part` of other work it silently advances that."""
 
     def __init__(self, unit: str, total: float):
         self.unit, self.total, self.done = unit, total, 0.0
@@ -29,11 +29,11 @@ class Progress:
         self._began = self._said = time.monotonic()
 
     def advance(self, units: float) -> None:
-        """So many more ``units`` are done."""
+        """Note that ``units`` more are done."""
         self.reach(self.done + units)
 
     def reach(self, done: float, remark: str = "") -> None:
-        """``done`` units are done in all; the ``remark`` ends the line, if one is due."""
+        """Note that ``done`` units are done in all; the ``remark`` ends the line, if one is due."""
         self.done = min(max(self.done, done), self.total)
         if self._larger:
             larger, before, units = self._larger
@@ -60,7 +60,7 @@ class Progress:
 
 
 class AtMostEvery(logging.Filter):
-    """Lets a record pass once in so many ``seconds``, so that a log that nobody watches does not fill up."""
+    """Lets at most one record pass in ``seconds``, so that a log that nobody watches does not fill up."""
 
     def __init__(self, seconds: float):
         super().__init__()

@@ -30,7 +30,7 @@ def names(patterns: Iterable[str], needed: bool = True) -> list[str]:
 class Resources:
     """Shipped files by their path below ``resources/``; a name that the job was not given is a KeyError.
 
-    So nothing can be read that is not an input of the job, and no edit of such a file leaves a result as it was.
+    So a job can read nothing that is not its input, and editing such a file reruns all jobs that read it.
     """
 
     def __init__(self, paths: Mapping[str, str | Path]):
@@ -38,11 +38,11 @@ class Resources:
 
     @classmethod
     def shipped(cls, *patterns: str) -> "Resources":
-        """Those of the checkout that match ``patterns``."""
+        """The checkout's files that match ``patterns``."""
         return cls({name: ROOT / "resources" / name for name in names(patterns)})
 
     def path(self, name: str) -> Path:
-        """Where a file is."""
+        """The path of a file."""
         if name not in self._paths:
             raise KeyError(f"resources/{name} is no input of this job; it has {', '.join(self._paths) or 'none'}")
         return self._paths[name]

@@ -13,11 +13,11 @@ from biasatlas.userfiles import read_json
 
 _FOLDER = ROOT / "resources" / "sources"
 
-#: What the key `data` of a benchmark says of published data: those of its ``sources``, or of its spec's ``datasets``.
+#: Values of a benchmark's key `data` for published data: those of its ``sources``, or of its spec's ``datasets``.
 PUBLISHED_DATA = ("full", "released", "released_more")
 
 
-#: What a folder of an archive is packed as, in its place: ``results.tar.gz`` for ``results``.
+#: The ending of a folder of an archive, which is packed: ``results.tar.gz`` for ``results``.
 PACKED = ".tar.gz"
 
 
@@ -25,9 +25,9 @@ PACKED = ".tar.gz"
 class SourceFile:
     """A file of a source: its path upstream, and what its bytes must be.
 
-    They are known by their SHA-256, or by the id that git gives them (``git_blob``), where a repository's listing is
-    all that could be had; ``bytes`` is 0 where even their number is unknown. Of an archive's source it is a folder,
-    packed: ``git_blob`` is the id of its git tree, and ``bytes`` those of all its files.
+    They are identified by their SHA-256 or, if only a repository's listing could be had, by git's id (``git_blob``);
+    ``bytes`` is 0 if even their number is unknown. If the source is an archive, this is a packed folder of it:
+    ``git_blob`` is the id of the git tree, and ``bytes`` is the size of all its files.
     """
 
     path: str
@@ -37,7 +37,7 @@ class SourceFile:
 
     @property
     def pin(self) -> str:
-        """What the bytes are known by."""
+        """The SHA-256 or git id that identifies the bytes."""
         return self.sha256 or f"git:{self.git_blob}"
 
 
@@ -47,8 +47,8 @@ class Source:
 
     ``url`` is pinned to ``version`` and has a slot ``{path}``; ``mirror`` is the folder, or the tar archive, of a local
     mirror that holds the files. A dataset on the Hugging Face hub has ``hf://{owner}/{name}/{folder}`` for its url and
-    no ``files``: what they are is only known, and locked, once they are here. A url without the slot is an archive of
-    the whole repository, ``tar.gz``, of which the ``files`` are folders.
+    no ``files``: these are known, and locked, only once they are fetched. A url without the slot is an archive of the
+    whole repository, ``tar.gz``, and the ``files`` are folders in it.
     """
 
     source: str
@@ -96,14 +96,14 @@ def is_it(file: SourceFile, content: bytes) -> bool:
 
 
 def names_in(folder: str | Path) -> list[str]:
-    """Paths, below ``folder``, of the files in it, sorted; hidden ones are a program's."""
+    """Paths, below ``folder``, of the files in it, sorted; hidden ones, which belong to programs, are left out."""
     files = (path.relative_to(folder) for path in Path(folder).rglob("*") if path.is_file())
     return sorted(path.as_posix() for path in files if not any(part.startswith(".") for part in path.parts))
 
 
 def raw_files(names: Iterable[str], paths: Iterable[str | Path]) -> dict[str, Path]:
-    """Path upstream -> path here of raw data: of ``paths``, a file goes by its name and a folder's files by theirs in
-    it."""
+    """Path upstream -> local path of raw data: one of ``paths`` that is a file goes by its name, the files of a folder
+    by their paths in it."""
     files: dict[str, Path] = {}
     for name, path in zip(names, map(Path, paths), strict=True):
         if path.is_dir():
@@ -140,8 +140,10 @@ def _pinned(name: str, content: bytes) -> SourceFile:
 
 
 def add_source(source: Mapping[str, str], files: Iterable[Sequence[object]]) -> None:
-    """Append a row to ``sources.csv`` and those of its files to ``files.csv``. Raises UserError for a name that is
-    taken or names no file."""
+    """Append a row to ``sources.csv``, and its files' rows to ``files.csv``.
+
+    Raises UserError if its name is taken or names no file.
+    """
     if not source["source"].isidentifier():
         raise UserError(f"name: {source['source']!r} names a folder; use letters, digits and _.")
     if source["source"] in load_sources():

@@ -39,7 +39,7 @@ def mark(section: type[StagedModel], name: str) -> Stage:
 
 
 def declaration(section: StagedModel) -> type[StagedModel]:
-    """The class of a section, for code that asks what its fields could be: it is then in the code's identity."""
+    """The class of a section, for code that asks what its fields could be; the class is then in the code's identity."""
     return type(section)
 
 

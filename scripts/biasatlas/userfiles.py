@@ -1,4 +1,4 @@
-"""Files that people bring, as text, CSV, JSON or JSON Lines; one message says all that is wrong with one.
+"""Files that people bring, as text, CSV, JSON or JSON Lines; one message says all that is wrong with a file.
 
 All are UTF-8, with or without a byte order mark, unless an encoding is named. Every function raises UserError for a
 file that is not there, is empty, is in another encoding, or is no text at all.
@@ -35,7 +35,7 @@ _HEAD_BYTES = 4096
 #: utf-8-sig: spreadsheets put a byte order mark first.
 UTF_8 = "utf-8-sig"
 _SHOWN_CHARACTERS = 80
-#: A cell may hold a whole document; behind a quotation mark that is not closed stands the rest of the file.
+#: A cell may hold a whole document; after a quotation mark that is not closed it is the rest of the file.
 csv.field_size_limit(2**24)
 _LISTED = 12
 #: Half of a surrogate pair, which is not a character, written as JSON can write it.
@@ -43,13 +43,13 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def shown(value: object) -> str:
-    """``value`` as messages quote it: what is long is cut."""
+    """``value`` as messages quote it; a long one is cut."""
     text = repr(value)
     return text if len(text) <= _SHOWN_CHARACTERS else f"{text[:_SHOWN_CHARACTERS]} ... ({len(text)} characters)"
 
 
 def listed(names: Iterable[str]) -> str:
-    """``names`` as messages list them: in order, and of many the first."""
+    """``names`` as messages list them: sorted, and only the first of many."""
     names = sorted(names)
     return ", ".join(names[:_LISTED]) + (f" and {len(names) - _LISTED} more" if len(names) > _LISTED else "") or "none"
 
@@ -68,13 +68,13 @@ def read_csv_rows(
     delimiter: str = ",",
     encoding: str = UTF_8,
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """(file and line, row) of each row of a CSV with a header; of a row the ``columns`` alone (None: all), as text.
+    """(file and line, row) of each row of a CSV with a header; a row has the ``columns`` alone (None: all), as text.
 
     Rows without any text are left out: spreadsheets append them. With ``short_rows`` a row may end early, and the cells
     that it lacks are empty. Raises UserError for a column that is missing or there twice, a row with more or fewer
     cells than the header or equal to it, a quotation mark that is not closed, and a file without rows.
     """
-    line, empty = 1, True  # the line on which the row begins that is being read
+    line, empty = 1, True  # the first line of the row that is being read
     with _opened(path, encoding) as file:
         reader = csv.reader(file, strict=True, delimiter=delimiter)
         try:
@@ -199,7 +199,7 @@ def _parsed(where: str, text: str) -> Any:
         raise UserError(f"{where}, {place}: not JSON ({error.msg}). Correct it, or fetch the file again.") from None
     except UnicodeEncodeError:
         raise UserError(f"{where}: a text has half of a surrogate pair, not a character. Correct it.") from None
-    except (ValueError, RecursionError) as error:  # what Python's limits refuse, too
+    except (ValueError, RecursionError) as error:  # also what exceeds Python's limits
         raise UserError(f"{where}: not JSON ({error}). Correct it, or fetch the file again.") from None
 
 
@@ -221,15 +221,15 @@ _DECODER = json.JSONDecoder(parse_constant=_no_number, object_pairs_hook=_unique
 
 @contextlib.contextmanager
 def unpacked(path: str | os.PathLike, *suffixes: str) -> Iterator[dict[str, Path]]:
-    """The files of a zip with one of ``suffixes``, by name, while the context lasts; a file that is no zip is itself.
+    """The files of a zip with one of ``suffixes``, by name, while the context lasts; for any other file, itself.
 
-    Raises UserError for what is named ``.zip`` and is none, a damaged one, and a workbook.
+    Raises UserError for a ``.zip`` that is no zip or is damaged, and for a workbook.
     """
     file = Path(path)
     if not zipfile.is_zipfile(file):
         if file.suffix == ".zip":
             if file.read_bytes()[:2] != b"PK":
-                read_text(file)  # says what it is in place of one
+                read_text(file)  # raises, and says what it is instead
             raise UserError(f"{file}: no zip archive, or a part of one. Fetch it again.")
         yield {file.name: file}
         return
@@ -245,7 +245,7 @@ def unpacked(path: str | os.PathLike, *suffixes: str) -> Iterator[dict[str, Path
 
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike, encoding: str = UTF_8) -> Iterator[TextIO]:
-    """The file as text, its line ends as they are."""
+    """The file as text, with its line ends as they are."""
     try:
         with open(path, "rb") as file:
             head = file.read(_HEAD_BYTES)

@@ -1,4 +1,4 @@
-"""What a person reads when a file of theirs is not what was expected: one line a fault, with the nearest valid name."""
+"""What a person reads if a file of theirs is not as expected: a line for each fault, with the nearest valid name."""
 
 import difflib
 import os
@@ -38,7 +38,7 @@ _TYPES = {
     **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _MAPPING),
 }
 
-#: Faults with the form of a value that may have several.
+#: Faults in the form of a value that may have several forms.
 _FORMS = ("string_type", "list_type", "dict_type")
 
 _NAME_RULE = "use letters, digits, '.', '_' and '-' in a name, a letter or digit first, and 100 characters at most"
@@ -52,7 +52,7 @@ _SECRET = re.compile(
 )
 
 
-#: Values that a file may hold, those that aliases stand for written out.
+#: The most values that a file may hold, with aliases written out.
 _MOST_NODES = 1_000_000
 
 
@@ -62,7 +62,7 @@ def masked(text: str) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML without what it would lose in silence: a key that stands twice, or is not text (`yes:` is true)."""
+    """Refuses what YAML would silently lose: a key that stands twice, or is not text (`yes:` is true)."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         lines: dict[str, int] = {}
@@ -115,7 +115,7 @@ def read_yaml(path: str | os.PathLike) -> Any:
 def _size(node: yaml.Node, known: dict[int, int]) -> int:
     """How many values a node stands for, each of its aliases written out."""
     if id(node) not in known:
-        known[id(node)] = 1  # of one that holds itself
+        known[id(node)] = 1  # for a node that holds itself
         parts = [part for pair in node.value for part in pair] if isinstance(node, yaml.MappingNode) else node.value
         known[id(node)] = 1 + (sum(_size(part, known) for part in parts) if isinstance(parts, list) else 0)
     return known[id(node)]
@@ -145,7 +145,7 @@ def validated(model: type[M], raw: Any, where: str) -> M:
 
 
 def unknown(key: str, value: object, what: str, known: Iterable[str]) -> str:
-    """The sentence on a name that nothing bears."""
+    """The sentence on an unknown name."""
     return f"{key}: {masked(shown(value))} is not {what}{nearest(value, known)}"
 
 
@@ -154,7 +154,7 @@ def nearest(value: object, known: Iterable[str]) -> str:
     known = list(known)
     lower = {str(name).lower(): name for name in known}
     written = str(value).lower()
-    # "zh" is "zh-Hans", and no "hi"; "en-US" is "en", and no "eu".
+    # "zh" means "zh-Hans", not "hi"; "en-US" means "en", not "eu".
     close = [name for name in lower if name.startswith(f"{written}-") or written.startswith(f"{name}-")]
     close = close or difflib.get_close_matches(written, lower, n=1, cutoff=0.5)
     if close:
@@ -163,9 +163,9 @@ def nearest(value: object, known: Iterable[str]) -> str:
 
 
 def _of_own_form(faults: Sequence[Any], model: type[BaseModel]) -> Iterator[Any]:
-    """The ``faults`` to tell: of a value that may be text, a list or a mapping, those of the form that it has.
+    """The ``faults`` to report: for a value that may be text, a list or a mapping, those of the form that it has.
 
-    One that has none of them is told once, with all that it may be (``forms``).
+    A value that has none of these forms is reported once, with all that it may have (``forms``).
     """
     for fault in faults:
         place = fault["loc"][:-1]
@@ -198,7 +198,7 @@ def _fault(fault: Any, model: type[BaseModel]) -> str:
         case "literal_error":
             return f"{key}: {value} is not allowed{nearest(fault['input'], _alternatives(context['expected']))}"
         case "value_error":
-            return f"{key}: {context['error']}".removeprefix("the file: ")  # of several keys, which it names
+            return f"{key}: {context['error']}".removeprefix("the file: ")  # about several keys, which it names
         case "too_short" | "string_too_short" | "too_long":
             return f"{key}: {_length(kind, context, value)}"
         case "string_pattern_mismatch" if field and field.description:
@@ -221,7 +221,7 @@ def _length(kind: str, context: dict[str, Any], value: str) -> str:
 
 
 def _value(value: object, field: FieldInfo | None) -> str:
-    """``value`` as messages quote it; what a field keeps out of sight (``repr=False``) stays there."""
+    """``value`` as messages quote it; the value of a field with ``repr=False`` is not shown."""
     if field and not field.repr:
         return "a value that is not shown"
     return "nothing" if value is None else masked(shown(value))
@@ -233,7 +233,7 @@ def _alternatives(words: str) -> list[str]:
 
 
 def _remedy(kind: str, value: object) -> str:
-    """How to write a value that YAML read as another type than the ``kind`` of fault is about."""
+    """How to write a value that YAML read as another type than the expected one; ``kind`` is that of the fault."""
     if value is None:
         return "; fill it in, or write {}" if _TYPES[kind] == _MAPPING else "; fill it in, or remove the key"
     if kind == "string_type" and not isinstance(value, list | dict):
@@ -248,7 +248,7 @@ def _remedy(kind: str, value: object) -> str:
 
 
 def _walk(model: type[BaseModel], path: tuple) -> tuple[list[Any], list[str], FieldInfo | None]:
-    """The keys of the file along pydantic's ``path``, the valid keys of the section that the last stands in, its field.
+    """The keys of the file along pydantic's ``path``; the valid keys of the last one's section, and its field.
 
     Pydantic puts the tag of a union, and a mark on a mapping's key, into the path; neither is a key of the file.
     """
@@ -266,7 +266,7 @@ def _walk(model: type[BaseModel], path: tuple) -> tuple[list[Any], list[str], Fi
             continue
         plain = {str(getattr(get_origin(option) or option, "__name__", "")): option for option in _options(here)}
         if not options and len(plain.keys() - {"NoneType"}) > 1:
-            here = plain.get(str(part).partition("[")[0], str)  # text that functions check goes by their names
+            here = plain.get(str(part).partition("[")[0], str)  # pydantic names checked text after the checks
             continue
         keys.append(part)
         if options:
@@ -296,7 +296,7 @@ def _tag(model: type[BaseModel]) -> str | None:
 def check_files(paths: Iterable[str | os.PathLike]) -> None:
     """Raise UserError for what Snakemake would lose: a key that stands twice, or is not read as text.
 
-    And, in words for people, for a file that is no YAML (or JSON) in UTF-8, or no mapping of keys.
+    Also, with a readable message, for a file that is no YAML (or JSON) in UTF-8, or no mapping of keys.
     """
     for path in paths:
         content = read_yaml(path)
@@ -309,7 +309,7 @@ def check_files(paths: Iterable[str | os.PathLike]) -> None:
 
 
 def _as_written(path: str) -> str:
-    """``path``, if Snakemake takes it as it stands."""
+    """``path``, if Snakemake can take it as it stands."""
     if not path or path.isspace():
         raise ValueError("must not be empty")
     if set("{}\n") & set(path):
@@ -328,7 +328,7 @@ def _as_written(path: str) -> str:
     return path
 
 
-#: A path of a file or folder, relative to the working directory, as it is written; and without a leading `./`, of which
-#: Snakemake warns wherever it meets one.
+#: A path of a file or folder, relative to the working directory: as it is written, and (FilePath) without a leading
+#: `./`, about which Snakemake would warn.
 WrittenPath = Annotated[str, AfterValidator(_as_written)]
 FilePath = Annotated[WrittenPath, AfterValidator(lambda path: os.path.normpath(path) if path[:2] == "./" else path)]

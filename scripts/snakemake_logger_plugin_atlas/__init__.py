@@ -23,7 +23,7 @@ _ASKING = {
     "parse_with_model": "parsed again",
 }
 
-#: What messages of Snakemake itself begin with that are shown.
+#: The beginnings of Snakemake's own messages that are shown.
 _SHOWN = ("Nothing to be done", "The report: ")
 
 
@@ -98,7 +98,7 @@ class LogHandler(LogHandlerBase):
         rule, about, _ = self._running.pop(record.jobid, (record.rule_name, "", 0.0))
         logs = [log.removesuffix(" (send to storage)") for log in record.log]
         why = next(filter(None, map(reason, logs)), "")
-        if not why or why.endswith((KILLED, FULL)):  # what a job says names its entry
+        if not why or why.endswith((KILLED, FULL)):  # a job's own message names its entry
             why = ": ".join(filter(None, (f"{rule} {about}".strip(), why or "failed")))
         self._print(f"error: {why} (log: {', '.join(logs)})")
 
@@ -106,11 +106,11 @@ class LogHandler(LogHandlerBase):
         print(f"{self._clear()}{line}", file=sys.stderr, flush=True)
 
     def _clear(self) -> str:
-        """What takes the last line away, where there is one."""
+        """The code that clears the last line, if there is one."""
         return "\r\x1b[2K" if self._live else ""
 
     def _status(self) -> None:
-        """The last line of a terminal: how far the run is, and what runs."""
+        """Print the last line of a terminal: how far the run is, and what runs."""
         if not self._live or not self._wanted:
             return
         done, wanted = self._finished.total(), self._wanted.total()
@@ -126,7 +126,7 @@ class LogHandler(LogHandlerBase):
 
 
 def _step(rule: str) -> str:
-    """What kind of step a rule is: scoring is one, though each benchmark has a rule of its own for it."""
+    """The kind of step that a rule is: scoring is one kind, though each benchmark has rules of its own for it."""
     return "score" if rule.startswith("score_") else rule
 
 

@@ -1,4 +1,4 @@
-"""What the pages say of a study's data sets, and of what its answers took: how many were asked, paid for and stored."""
+"""What the pages say of a study's data sets, and of its answers: how many were asked for, stored and paid for."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,9 +8,9 @@ from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.files import count_rows, read_metadata, read_parquet
 from biasatlas.report.run import Run, Study
 
-#: Columns of items that say which group of people an item is about, the first that a benchmark has.
+#: Columns that may say which group of people an item is about; the first that a benchmark has does.
 _GROUPS = ("category", "target_group", "group")
-#: What an endpoint's answers took, as their metadata have it.
+#: Counts in the metadata of an endpoint's answers.
 _COUNTS = ("calls", "failed", "prompt_tokens", "completion_tokens", "cost")
 
 
@@ -69,8 +69,7 @@ def cost(study: Study) -> dict[str, Any]:
 
 
 def spent(model: str, answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What an endpoint's answers cost, in its currency, how many calls and tokens they were, and what is odd about
-    them."""
+    """What an endpoint's answers cost, in its currency, their numbers of calls and tokens, and warnings about them."""
     return {name: sum(answer[name] for answer in answers) for name in _COUNTS} | {
         "model": model,
         "currency": answers[0]["currency"],

@@ -1,4 +1,4 @@
-"""What was answered: a model's responses and a judge's, packed so many items at a time."""
+"""What was answered: a model's responses and a judge's, packed in chunks of items."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from biasatlas.files import read_parquet, read_responses
 from biasatlas.report.packing import pack, pack_codes, pack_floats, put
 from biasatlas.report.run import ModelRun
 
-#: Items, or rows, whose details lie in one file.
+#: Items, or rows, whose details are in one file.
 CHUNK = 4096
 #: Labels whose probabilities get a column each.
 _FEW_LABELS = 6
@@ -27,8 +27,7 @@ def write_answers(
     folder: Path,
     model: str,
 ) -> None:
-    """What a model answered to the requests in ``numbers``, chunk by chunk of ``items``, and what a judge made of
-    it."""
+    """Write a model's answers to the requests in ``numbers``, and what a judge said of them, in chunks of ``items``."""
     responses = read_responses(answered.responses, task, numbers["request_id"])
     responses = responses.merge(numbers, on="request_id", how="inner")
     if answered.tokens and "log_likelihood" in responses:
@@ -37,7 +36,7 @@ def write_answers(
     for number in range(-(-len(items) // CHUNK)):
         mine = responses[responses["chunk"] == number].sort_values("place", kind="stable").reset_index(drop=True)
         place, value = mine["place"].to_numpy(int), _answers(mine)
-        # Where each request has one answer, a list of places would be a third of the site.
+        # If each request has one answer, places are left out: they would be a third of the site.
         if not np.array_equal(place, np.arange((numbers["chunk"] == number).sum())):
             value["place"] = pack_codes(place)
         if judged is not None:
@@ -49,8 +48,7 @@ def write_answers(
 
 
 def with_tokens(responses: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
-    """Responses with their tokens, where these add up to the response: they may be those of a model that was there
-    before."""
+    """Responses with their tokens if these add up to the response: the file may be from an earlier model."""
     merged = responses.merge(told, on="request_id", how="left")
     total = merged["token_log_likelihoods"].map(
         lambda text: sum(value for _, value in json.loads(text)), na_action="ignore"
@@ -61,11 +59,11 @@ def with_tokens(responses: pd.DataFrame, told: pd.DataFrame) -> pd.DataFrame:
 
 
 def _answers(responses: pd.DataFrame) -> dict[str, Any]:
-    """Columns of responses that hold something; probabilities as a column for each label where these are few."""
+    """Pack the columns of responses that are not empty; probabilities as a column for each label if there are few."""
     left = responses.drop(columns=["request_id", "chunk", "place", "labels"], errors="ignore")
     left = left.drop(columns=[name for name in left if left[name].isna().all() or (left[name] == "").all()])
     if {"log_likelihood", "tokens", "nll_per_token"} <= set(left):
-        # The page divides.
+        # The page computes nll_per_token from the other two.
         mean = -left["log_likelihood"] / left["tokens"]
         left = left.drop(columns=["nll_per_token"] * np.allclose(mean, left["nll_per_token"], equal_nan=True))
     packed: dict[str, Any] = {}
@@ -82,7 +80,7 @@ def _answers(responses: pd.DataFrame) -> dict[str, Any]:
 
 
 def _likeliest(probabilities: pd.Series, labels: pd.Series) -> pd.Series:
-    """Of many labels those with probability, likeliest first, as "label 0.52, label 0.28"."""
+    """The likeliest of many labels, at most 8, as "label 0.52, label 0.28"."""
     names: dict[str, list[str]] = {text: _labels(text) for text in labels.dropna().unique()}
     shown: list[str | None] = []
     for text, of in zip(probabilities, labels, strict=True):
@@ -101,13 +99,13 @@ def _labels(text: str) -> list[str]:
 
 
 def _judged(answered: ModelRun, items: pd.DataFrame) -> pd.DataFrame:
-    """A judge's requests about a model's answers with its responses; ``item`` is the place of each one's item."""
+    """A judge's requests about a model's answers, with its responses; ``item`` is the index of the item of each."""
     requests, responses = (read_parquet(path) for path in answered.judged or ())
     own = [name for name in requests if name not in REQUEST_COLUMNS]
     requests = requests[["request_id", "item_id", "messages", "labels", *own]]
     judged = requests.merge(responses.drop(columns=["task", "kind"]), on="request_id", how="left")
     place = pd.Index(items["item_id"]).get_indexer(judged.pop("item_id"))
-    # A request's name ends in the number of the answer, and the criterion where there are several.
+    # A request's id ends in the number of the answer, followed by the criterion if there are several.
     number = judged["request_id"].str.extract(r"/(\d+)(?:/[^/]*)?$")[0]
     judged = judged.assign(item=place, answer=number)[place >= 0]
     return judged.sort_values("item", kind="stable").reset_index(drop=True)

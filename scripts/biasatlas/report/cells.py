@@ -14,7 +14,7 @@ from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Cell, Column
 from biasatlas.stats.verdict import spaced
 
-#: Shares below this are not worth a word.
+#: Smaller unparsed shares are not shown.
 _FEW = 0.005
 #: Okabe and Ito's black cannot be seen on black; both themes show this instead.
 GREY = "#7d8590"
@@ -60,11 +60,11 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
 
 
 def shown_column(column: Column, metric: Metric, to: str, cells: Mapping[str, dict[str, Any]]) -> dict[str, str]:
-    """What the shown ``cells`` of a column share: it stands once, at its head; the rest of each goes into its ``is``.
+    """The head of a column: what its shown ``cells`` share. What is left of each cell goes into the cell's ``is``.
 
     ``is`` is the interval's ends, n, independent sets, unparsed share, effect, standard errors, the printed number and
-    the place of its reason in ``why``, with | between them (web/cells.js). ``to`` leads to the items of whichever
-    model; ``null`` and ``smallest`` are the middle and the unit of the strips.
+    the place of its reason in ``why``, with | between them (web/cells.js). ``to`` is a link to the items that still
+    lacks the model; ``null`` and ``smallest`` are the middle and the unit of the strips.
     """
     why = list(dict.fromkeys(cell["why"] for cell in cells.values() if cell["why"] != column.reason))
     for cell in cells.values():
@@ -84,8 +84,8 @@ def shown_column(column: Column, metric: Metric, to: str, cells: Mapping[str, di
 
 
 def items_link(run: Run, spec: Spec, column: Column, where: Mapping[str, str], here: str) -> str:
-    """A link to the items behind a row whose keys are ``where``: the task, and those of the keys that tell items apart;
-    ``&a=`` and a model's id make it whole. Empty if there are none."""
+    """A link to the items behind a row whose keys are ``where``: the task, and the headline or the keys that select
+    items. The caller appends ``&a=`` and a model's id. Empty if there are none."""
     tasks = [asked.task for asked in run.asked]
     of_table = [task for task in spec.tables[column.headline.table].tasks if task in tasks]
     task = where.get("task", "")
@@ -95,15 +95,14 @@ def items_link(run: Run, spec: Spec, column: Column, where: Mapping[str, str], h
         return ""
     parts = {"set": f"{run.key}.{task}"}
     if column.null is not None and where == column.headline.rows:
-        parts["of"] = column.headline.name  # its items in the order of what they add
+        parts["of"] = column.headline.name  # the page orders its items by what they add
     else:
         parts |= {f"f.{key}": value for key, value in kept_rows(spec, task, column.headline, where).items()}
     return f"{here}items.html#" + "&".join(f"{quote(key)}={quote(value)}" for key, value in parts.items())
 
 
 def kept_rows(spec: Spec, task: str, headline: Headline, where: Mapping[str, str]) -> dict[str, str]:
-    """Columns of a task's scores -> what they have in the rows behind a cell of ``headline`` whose keys are
-    ``where``."""
+    """Column of a task's scores -> its value in the rows behind the cell of ``headline`` with the keys ``where``."""
     scored = ("category", *spec.tasks[task].scores)
     named = {headline.columns.get(key, key): value for key, value in where.items()}
     return {key: value for key, value in named.items() if key in scored and value not in WHOLE}
@@ -138,8 +137,7 @@ def _fixed(value: float, decimals: int) -> str:
 
 
 def _decimals(column: Column) -> int:
-    """Decimals of a column: to a tenth of the smallest effect, without one to a tenth of a thirtieth of the largest
-    value."""
+    """Decimals of a column: to a tenth of the smallest effect that matters, or else to 1/300 of the largest value."""
     values = [abs(cell.value) for cell in column.cells.values() if math.isfinite(cell.value)]
     least = column.headline.smallest or max(values, default=1) / 30
     return max(0, 1 - math.floor(math.log10(least))) if least > 0 else 1

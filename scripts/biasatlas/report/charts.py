@@ -14,13 +14,13 @@ from biasatlas.report.cells import GREY, shown_style
 from biasatlas.report.text import visible
 from biasatlas.report.verdicts import Column, named
 
-#: Up to so many models share a row; more have a row each in a panel for each part.
+#: Up to this many models share a row; more have a row each, in a panel for each part.
 _SIDE_BY_SIDE = 4
 #: Height of a model's row, in pixels.
 _ROW = 16
 _SHAPES = {"o": "circle", "s": "square", "^": "triangle-up", "D": "diamond"}
-#: Families that a reader's machine may have for Chinese, then any.
 _ESCAPED = re.compile(r"[\\']")
+#: Fonts that a reader's machine may have for Chinese, then any.
 _FONT = "system-ui, 'Noto Sans CJK TC', 'Noto Sans CJK SC', 'PingFang TC', 'Microsoft JhengHei', sans-serif"
 #: What both themes share.
 _CONFIG = {
@@ -66,14 +66,14 @@ def chart(column: Column, metric: Metric, ids: Mapping[str, str], model_styles: 
         "background": None,
         "config": _CONFIG,
         "data": {"values": rows},
-        # As wide as its place on the page.
+        # Without a width: the page makes it as wide as its place.
         **({"layer": layers, "height": _ROW * max(1.5, len(models)) * len(parts)} if together else {}),
         **({} if together else _panels(layers, parts, label, _ROW * len(models))),
     }
 
 
 def _rows(column: Column, ids: Mapping[str, str]) -> list[dict[str, Any]]:
-    """A row a part and model that has a value: where its dot is, its interval, and what is said of it."""
+    """A row for each part and model with a value: where its dot is, its interval, and its tooltip."""
     return [
         {
             "part": f"p{place}",
@@ -93,14 +93,14 @@ def _rows(column: Column, ids: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _label(column: Column, ids: Mapping[str, str], keys: list[str]) -> dict[str, str]:
-    """What turns our names for models and parts into theirs, as Vega's expression for a label."""
+    """Vega's expression for labels, which turns our names for models and parts into their own."""
     names = {f"p{place}": visible(name) for place, (name, _) in enumerate(named(column))}
     names |= {ids[model]: visible(model) for model in column.cells}
     return {"labelExpr": f"({{{','.join(f'{key}:{_quoted(names[key])}' for key in keys)}}})[datum.value]"}
 
 
 def _y(models: list[str], parts: list[str], label: dict[str, str], together: bool) -> dict[str, Any]:
-    """A row a part with its models side by side, or a row a model."""
+    """The vertical axis: a row for each part with its models side by side, or a row for each model."""
     y = {
         "field": "part" if together else "model",
         "type": "nominal",
@@ -114,8 +114,8 @@ def _y(models: list[str], parts: list[str], label: dict[str, str], together: boo
 def _styles(
     models: list[str], model_styles: Mapping[str, Style], label: dict[str, str], together: bool
 ) -> dict[str, Any]:
-    """``shape`` of each model, and ``by_model``: its colour, pale where the reader chose another one in the legend,
-    which models with a named row each do not need."""
+    """The ``shape`` of each model, and its colour (``by_model``), which is pale if the reader chose another model in
+    the legend. Models that have a row each need no legend."""
     legend = {"title": None, **label, "orient": "top"} if together else None
     colours = [shown_style(model, model_styles[model])["colour"] for model in models]
     shapes = [_SHAPES[model_styles[model].marker] for model in models]
@@ -129,8 +129,7 @@ def _styles(
 
 
 def _band(column: Column, x: dict[str, Any]) -> list[dict[str, Any]]:
-    """The layers of the effects too small to matter, and of what a model without bias has; none where that is not
-    known."""
+    """The layers of the effects that are too small to matter and of the null; none if the null is not known."""
     if column.null is None:
         return []
     band = {"low": column.null - column.headline.smallest, "high": column.null + column.headline.smallest}
@@ -169,7 +168,7 @@ def _estimates(
 
 
 def _panels(layers: list[dict[str, Any]], parts: list[str], label: dict[str, str], height: int) -> dict[str, Any]:
-    """A panel for each part. Bands and the null have data of their own, which a facet would not repeat."""
+    """A panel for each part. The band and the null have data of their own, so that they are in every panel."""
     return {
         "facet": {
             "field": "part",
@@ -184,8 +183,8 @@ def _panels(layers: list[dict[str, Any]], parts: list[str], label: dict[str, str
 
 
 def _quoted(text: str) -> str:
-    """A text in an expression, in two halves: Vega's interpreter fails at one that is called as a property of any
-    object."""
+    """``text`` as a literal in an expression, in two halves: Vega's interpreter fails at a literal that is the name of
+    a property of every object."""
     halves = (text[:1], text[1:])
     return "+".join(
         "'" + _ESCAPED.sub(lambda found: "\\" + found[0], " ".join(half.split("\n"))) + "'" for half in halves

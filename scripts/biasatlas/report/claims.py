@@ -2,8 +2,8 @@
 own numbers.
 
 ``resources/published/claims.yaml`` has each claim in our words, the values that it is about, and the test that decides
-it. The same test is made of printed numbers, of the authors' public outputs, and of a run's own tables. What no number
-decides is open, with what would.
+it. The same test is made on printed numbers, on the authors' public outputs, and on a run's own tables. A claim that no
+number decides is open, and the report says what would decide it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,10 +36,10 @@ class _Part(BaseModel):
 
 class About(_Part):
     """The values that a claim is about: ``column`` of a printed ``file``, in rows ``where``, reduced to one for each of
-    ``by``; with ``per``, the sum of the column over the sum of that one. ``then`` reduces those by the mean once more,
-    to one for each of its columns. With ``distance`` a value is its distance from that number. ``ours`` names a table
-    of the benchmark and the metric that has the same values of models that were measured: "gender bias_ratio"; its keys
-    are those of ``by``, and others are at "All" where they have it. A claim without ``file`` has numbers there alone.
+    ``by``; with ``per``, by dividing the sum of the column by the sum of that one. ``then`` takes the means of these,
+    one for each of its columns. With ``distance`` a value is its distance from that number. ``ours`` names our table
+    and the metric with the same values of measured models, such as "gender bias_ratio"; its keys are those of ``by``,
+    and others are at "All" if they have it. A claim without ``file`` has numbers in that table alone.
     """
 
     file: str = ""
@@ -54,7 +54,7 @@ class About(_Part):
 
 
 class Predicate(_Part):
-    """One predicate, by name, and in what share of the groups it must hold (all, if not said).
+    """One predicate, by name, and the share of the groups in which it must hold (by default all).
 
     - ``highest``, ``lowest``: these levels of ``of`` have the highest or lowest values, in each group of the other
       columns
@@ -120,11 +120,11 @@ def claims_report(
     run: Tables,
     published_as: Mapping[str, str],
 ) -> pd.DataFrame:
-    """A row a claim with the columns :data:`COLUMNS`.
+    """A row for each claim, with the columns :data:`COLUMNS`.
 
-    Each of the three columns of verdicts is "holds", "fails: by how much", "open: what would decide it", or empty where
-    there is nothing to decide it on. ``public`` and ``run`` are tables of ours by (benchmark, table), of models'
-    published outputs and of models that the run asked; ``published_as`` maps them to their published names.
+    Each of the three columns of verdicts is "holds", "fails: by how much", "open: what would decide it", or empty if
+    there is nothing to decide it on. ``public`` and ``run`` are our tables by (benchmark, table), of published outputs
+    and of models that the run asked; ``published_as`` maps models to their published names.
     """
     rows: list[tuple[str, ...]] = []
     for name, of_paper in claims.items():
@@ -149,7 +149,7 @@ def claims_report(
 
 
 def _stated(claim: Claim, resources: Resources) -> Values:
-    """The values that a claim is about, with those that it is against; none where they are in tables of ours alone."""
+    """The values that a claim is about, and those that it is against; none if only our tables have them."""
     if not (claim.about and claim.about.file):
         return pd.Series(dtype=float)
     stated = values(claim.about, resources.published(claim.about.file))
@@ -162,8 +162,7 @@ def _stated(claim: Claim, resources: Resources) -> Values:
 
 
 def values(about: About, table: pd.DataFrame) -> Values:
-    """The values that a claim is about, of a printed table whose cells are texts. Rows without a number are left
-    out."""
+    """The values that a claim is about, from a printed table whose cells are text, without rows that lack a number."""
     for column, value in about.where.items():
         table = table[table[column].isin([value] if isinstance(value, str) else value)]
     column = pd.to_numeric(table[about.column], errors="coerce") if about.column else pd.Series(1.0, table.index)
@@ -186,7 +185,7 @@ def _reduced(column: Values, table: pd.DataFrame, about: About) -> Values:
 def _of_tables(
     about: About, test: Predicate, stated: Values, tables: Tables, benchmark: str, names: Mapping[str, str]
 ) -> str:
-    """The verdict on tables of ours; '' where they have none of the values."""
+    """The verdict from our tables; '' if they have none of the values."""
     name, _, metric = about.ours.partition(" ")
     table = tables.get((benchmark, name))
     if not about.ours or table is None:
@@ -212,7 +211,7 @@ def _of_tables(
 
 
 def verdict(found: Values, test: Predicate) -> str:
-    """What a test comes to: holds, or fails and by how much."""
+    """The result of a test: holds, or fails and by how much; open if there is no number."""
     outcome = PREDICATES[next(iter(test.model_fields_set - {"of", "share"}))](found, test)
     if not outcome.groups:
         return f"{OPEN}: no number is there"
@@ -224,8 +223,7 @@ def verdict(found: Values, test: Predicate) -> str:
 
 
 def highest(found: Values, test: Predicate, lowest: bool = False) -> Outcome:
-    """Whether the named levels have the highest values of each group (the lowest): every one of theirs beats every
-    other."""
+    """Whether the named levels have the highest (``lowest``) values of each group: each of them beats all others."""
     named = test.lowest if lowest else test.highest
     outcomes = []
     for group, one in _groups(found, test.of):
@@ -329,7 +327,7 @@ def _groups(found: Values, of: str) -> Iterator[tuple[str, Values]]:
 
 
 def _worst(outcomes: list[tuple[float, str]], strict: bool) -> Outcome:
-    """How many margins are above 0 (at least 0 unless ``strict``), and the words of the least."""
+    """How many margins are above 0 (at least 0 unless ``strict``), and the words on the smallest one."""
     holds = sum(margin > 0 if strict else margin >= 0 for margin, _ in outcomes)
     return Outcome(holds, len(outcomes), min(outcomes, key=lambda each: each[0])[1] if outcomes else "")
 
@@ -347,15 +345,15 @@ def _place(rank: int, lowest: bool) -> str:
 
 
 def failing_first(report: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """The claims that fail on anything, then all others; and how many fail on the numbers of each column."""
+    """The report with the claims that fail in any column first; and how many fail in each."""
     failing = report[["published", "public_outputs", "this_run"]].apply(lambda said: said.str.startswith(FAILS))
     order = failing.any(axis=1).sort_values(ascending=False, kind="stable").index
     return report.loc[order].reset_index(drop=True), failing.sum()
 
 
 def summarise_claims(report: pd.DataFrame) -> str:
-    """The report of claims in Markdown: how many claims of each paper came to what on the published numbers, then those
-    that fail, then all."""
+    """The report of claims in Markdown: how many of each paper's hold, fail or are open on the published numbers; those
+    that fail; and all."""
     counts = report.assign(came_to=report["published"].str.split(r"[: ;]").str[0])
     table = counts.groupby("paper", sort=False)["came_to"].value_counts().unstack(fill_value=0)
     table = table.reindex(columns=[HOLDS, FAILS, OPEN], fill_value=0)

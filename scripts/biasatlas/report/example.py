@@ -1,5 +1,4 @@
-"""One item behind a finding: the median of those that lean its way, never the largest, with what the model was
-shown."""
+"""One item behind a finding, with what the model was shown: the median of those on its side, never the largest."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -19,8 +18,7 @@ from biasatlas.report.verdicts import Cell
 
 
 def asked_for(run: Run, headline: Headline, cell: Cell) -> list[TaskRun]:
-    """The tasks that a cell of ``headline`` is made from: those that it names, else all. Tasks may share their
-    items."""
+    """The tasks that a cell of ``headline`` is made from: those that it names, else all. Tasks may share items."""
     parts, _ = about_row(headline, cell.where or {})
     return [asked for asked in run.asked if asked.task in parts] or list(run.asked)
 
@@ -62,15 +60,15 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff]+|\W")
 #: What stands in a text where the options differ.
 _BLANK = "___"
-#: Longer texts are shown as they are: to compare them takes seconds.
+#: Longer texts are shown as they are: comparing them takes seconds.
 _MOST_WORDS = 1000
 
 
 def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
-    """Each text as runs of words, with whether the other text has others in their place; not told of long texts, nor
-    where there are not two.
+    """Each text as runs of words, with whether the other text differs there. Long texts, and other than two texts, are
+    not compared.
 
-    Of two texts that differ in one word, or in the same word again and again, the second is that word alone.
+    If two texts differ in a single word, which may occur several times, the second is reduced to that word.
     """
     words = [_WORD.findall(text) for text in texts]
     if len(texts) != 2 or max(map(len, words)) > _MOST_WORDS:
@@ -87,8 +85,8 @@ def compared(texts: Sequence[str]) -> list[list[tuple[str, bool]]]:
 
 
 def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, tuple[str, str], str]]:
-    """Each item that ``row`` is about as a text with a blank for what its options differ in, what either has there, and
-    how likely the model chooses the first; empty where that is not known."""
+    """For each item that ``row`` is about: its text, with a blank where its options differ; what each option has there;
+    and how likely the model chooses the first. Empty if this is not known."""
     lines, (mark, filler) = [], shown.blank
     for part, column in zip(shown.parts, shown.chosen, strict=False):
         item = _item(run, row, part)
@@ -97,7 +95,7 @@ def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, tu
         context, one, two = (visible(_filled(str(item[name]), mark, item[filler])) for name in shown.texts)
         options = compared([one, two])
         first, other = (" … ".join(text for text, differs in runs if differs) for runs in options)
-        if not (first and other):  # too long, or one has only more words than the other
+        if not (first and other):  # too long, or one only has extra words
             options, first, other = [[("", True)]], one, two
         text = "".join(_BLANK if differs else words for words, differs in options[0])
         lines.append((f"{context} {text}", (first, other), f"{row[column].iloc[0]:.0%}"))
@@ -105,20 +103,20 @@ def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, tu
 
 
 def _filled(text: str, mark: str, words: str) -> str:
-    """A text with ``words`` for each ``mark``; an article inside it begins with a small letter."""
+    """``text`` with ``words`` for each ``mark``; an article that is not at its beginning gets a small letter."""
     inside = words[:1].lower() + words[1:] if words.startswith(("The ", "A ", "An ")) else words
     return (words + text[len(mark) :] if text.startswith(mark) else text).replace(mark, inside)
 
 
 def _apart(row: pd.DataFrame, parts: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """What ``row`` says of each of several items that it is about: where only their own columns tell them apart."""
+    """(column, value) of the columns of ``row`` that distinguish the several items that it is about."""
     shared = set.intersection(*(set(part.values()) for part in parts))
     own = [name for part in parts for name in part.values() if name not in shared]
     return [(name.replace("_", " "), visible(str(row[name].iloc[0]))) for name in own]
 
 
 def _texts(run: Run, row: pd.DataFrame, part: Mapping[str, str], names: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The texts of the item that ``row`` of scores is about, by what they are."""
+    """(name, text) of each text of the item that ``row`` of scores is about."""
     item = _item(run, row, part)
     texts = {} if item is None else {name: item.get(name) for name in names}
     return [(name.replace("_", " "), visible(text)) for name, text in texts.items() if isinstance(text, str) and text]

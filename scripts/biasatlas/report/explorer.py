@@ -1,8 +1,8 @@
 """What stands behind a number: the rows of scores of a task, its items, requests and responses, packed for the pages.
 
-Files of a task, below its folder: ``rows`` (what tells rows from one another, and the texts they are found by),
-``{model}`` (each row's score and status) and, so many items or rows at a time, ``texts-{n}`` (items and what was
-asked), ``{model}-{n}`` (what was answered) and ``{model}-scores-{n}`` (what the scores are made from).
+Files of a task, below its folder: ``rows`` (what distinguishes rows, and the texts by which they are found),
+``{model}`` (each row's score and status) and, in chunks of items or rows, ``texts-{n}`` (items and what was asked),
+``{model}-{n}`` (what was answered) and ``{model}-scores-{n}`` (what the scores are made from).
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from biasatlas.report.answers import CHUNK, write_answers
 from biasatlas.report.packing import pack, pack_codes, pack_floats, pack_text, put
 from biasatlas.report.run import Run, TaskRun
 
-#: Requests whose details are kept; of a task with more, those of the items that count most.
+#: The most requests whose details are kept; a task with more keeps those of the items that count most.
 KEPT_REQUESTS = 200_000
 
 _SETTINGS = ["temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty", "max_tokens", "repeats"]
@@ -39,7 +39,7 @@ def shown_of(spec: Spec, task: str) -> ScoreView:
 
 
 class Rows:
-    """The rows of all models' scores, each once; a row that a later model brings comes last."""
+    """The rows of all models' scores, each once; new rows of a later model come last."""
 
     def __init__(self, shown: ScoreView):
         self._shown = shown
@@ -47,7 +47,7 @@ class Rows:
         self._index = pd.Index([], dtype=object)
 
     def places(self, scores: pd.DataFrame) -> np.ndarray:
-        """Where each row of ``scores`` stands among the rows; the new ones are added."""
+        """The index of each row of ``scores`` among the rows; new ones are added."""
         keys = joined(scores, ["category", *self._shown.key])
         if len(keys) != len(self._index) or not np.array_equal(keys.to_numpy(), self._index.to_numpy()):
             new = ~keys.isin(self._index)
@@ -69,8 +69,8 @@ def _tells(values: pd.Series) -> bool:
 
 @dataclass(frozen=True)
 class Adds:
-    """What each item of a headline adds to its value: ``away`` by model and item, in the rows whose keys have
-    the values of ``where`` in any order (two groups are compared both ways)."""
+    """What each item adds to the value of a headline: ``away`` by model and item. It counts in the rows whose keys have
+    the values of ``where``, in any order (two groups are compared both ways). ``values``: distances from the null."""
 
     name: str
     unit: str
@@ -87,7 +87,7 @@ class Adds:
         return adds
 
     def told(self, ids: Mapping[str, str]) -> dict[str, Any]:
-        """Its name and unit, and of each model what its items add on average, and the headline's value."""
+        """Name, unit and, for each model, what its items add on average and the headline's distance from the null."""
         means = self.away.groupby("model")["away"].mean()
         numbers = {ids[model]: [mean, self.values[model]] for model, mean in means.items() if model in self.values}
         return {"name": self.name, "unit": self.unit, "of": numbers}
@@ -96,9 +96,9 @@ class Adds:
 def write_task(
     run: Run, asked: TaskRun, folder: Path, ids: Mapping[str, str], adding: Sequence[Adds] = ()
 ) -> dict[str, Any]:
-    """Write all files of a task; what the explorer has to know of it before it opens one.
+    """Write all files of a task; return what the explorer has to know before it opens one.
 
-    ``folder`` is the task's; ``ids`` names models in files; ``adding`` are the headlines whose items have a share.
+    ``folder`` is the task's; ``ids`` names models in files; ``adding`` are the headlines that the items add to.
     """
     spec, shown, root = run.spec, shown_of(run.spec, asked.task), folder.name
     rows, weight, lost = Rows(shown), np.zeros(0), {}
@@ -142,7 +142,7 @@ def write_task(
 
 
 def value_of(scores: pd.DataFrame, shown: ScoreView) -> np.ndarray:
-    """What each row counts with; missing unless its status is ok."""
+    """The value with which each row counts; missing (NaN) unless its status is ok."""
     value = pd.to_numeric(scores[shown.score], errors="coerce").to_numpy(float)
     if shown.minus:
         less = pd.to_numeric(scores[shown.minus.removeprefix("log ")], errors="coerce").to_numpy(float)
@@ -160,8 +160,8 @@ def _write_scores(
     model: str,
     shown: ScoreView,
 ) -> None:
-    """A model's ``numbers`` in the order of the rows (the score, then what the item adds to each headline), the status,
-    and chunk by chunk what the score is made from."""
+    """Write a model's ``numbers`` in the order of the rows (the score, then what the item adds to each headline), the
+    status and, in chunks, what the scores are made from."""
     ordered = np.full((len(numbers), count), np.nan)
     ordered[:, places] = numbers
     status = np.full(count, len(STATUSES))
@@ -185,7 +185,7 @@ def _write_scores(
 
 
 def _place(rows: pd.DataFrame, items: pd.DataFrame, part: Mapping[str, str]) -> np.ndarray:
-    """The item that each row is about, by one of its parts; -1 where there is none."""
+    """The index of the item that each row is about, by one of its parts; -1 where there is none."""
     mine, theirs = joined(rows, list(part.values())), joined(items, list(part))
     first = theirs.drop_duplicates()
     found = pd.Index(first).get_indexer(mine)
@@ -217,7 +217,7 @@ def _kept(items: pd.DataFrame, asked_of: pd.Series, parts: Sequence[np.ndarray],
 def _write_rows(
     rows: pd.DataFrame, items: pd.DataFrame, parts: Sequence[np.ndarray], shown: ScoreView, folder: Path, root: str
 ) -> None:
-    """What tells rows from one another, and the texts of all items."""
+    """Write what distinguishes rows, and the texts of all items."""
     texts = [name for name in shown.texts if name in items]
     value = {
         "columns": pack(rows.drop(columns=[name for name in rows if rows[name].isna().all()])),
@@ -230,8 +230,8 @@ def _write_rows(
 def _write_requests(
     path: str, items: pd.DataFrame, kept: np.ndarray, spec: Spec, folder: Path, root: str
 ) -> pd.DataFrame:
-    """Items and requests of each chunk of ``items``. Of every request that is kept: its id, its chunk, its place there,
-    its labels."""
+    """Write the items and requests of each chunk of ``items``. Return each kept request's id, chunk, place in it and
+    labels."""
     wanted = dict(zip(items["item_id"][kept], np.flatnonzero(kept), strict=True))
     requests = read_repeated(path, ["item_id", "request_id", "messages"], items["item_id"][kept])
     constant = {}
@@ -246,7 +246,7 @@ def _write_requests(
     requests, item = requests.iloc[order].reset_index(drop=True), item[order]
     chunk = item // CHUNK
     place = np.arange(len(requests)) - np.searchsorted(chunk, chunk)
-    # A request is named after its item; the page puts both together.
+    # A request's id begins with its item's; the page joins the two.
     suffixes = [whole.removeprefix(of) for whole, of in zip(requests["request_id"], requests["item_id"], strict=True)]
     shown_items = items.drop(columns=[name for name in items if items[name].isna().all() or (items[name] == "").all()])
     for number in range(-(-len(items) // CHUNK)):

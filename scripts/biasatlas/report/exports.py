@@ -13,7 +13,7 @@ from biasatlas.columns import NO_VALUE
 from biasatlas.files import write_csv, write_text
 from biasatlas.report.text import number, visible, visible_column
 
-#: Rows from which a table in LaTeX runs over pages.
+#: A table with more rows runs over several pages in LaTeX.
 _LONG = 45
 _LATEX = str.maketrans(
     {
@@ -30,7 +30,7 @@ _MARKDOWN = str.maketrans(
 
 @dataclass(frozen=True)
 class Said:
-    """What is said of a table: what it shows, whose data it is on, what made it, and its name in links."""
+    """What is said of a table: its caption, the citation of its data, the version that made it, its name in links."""
 
     caption: str
     citation: str
@@ -39,13 +39,13 @@ class Said:
 
 
 def shortened(table: pd.DataFrame) -> pd.DataFrame:
-    """``table`` without the columns in which nothing stands, or but zeros under the counts of what was left out."""
+    """``table`` without columns that are empty, and without counts of units without a value that are all 0."""
     empty = [name for name in table if table[name].isna().all() or (name in NO_VALUE and (table[name] == 0).all())]
     return table.drop(columns=empty)
 
 
 def to_csv(table: pd.DataFrame, path: Path) -> None:
-    """``table`` as CSV; numbers in full."""
+    """Write ``table`` as CSV, with numbers in full."""
     texts = [name for name in table if not pd.api.types.is_numeric_dtype(table[name])]
     write_csv(table.assign(**{name: visible_column(table[name]) for name in texts}), path)
 
@@ -79,7 +79,7 @@ def to_latex(table: pd.DataFrame, said: Said) -> str:
 
 
 def to_json(table: pd.DataFrame, said: Said) -> str:
-    """``table`` as JSON: what is said of it, and its rows; what is missing is null."""
+    """``table`` as JSON: what is said of it, and its rows; missing values are null."""
     rows = table.to_json(orient="records", double_precision=15)
     return f'{json.dumps(vars(said))[:-1]}, "rows": {rows}}}\n'
 
@@ -88,19 +88,19 @@ _TEXTS: Mapping[str, Callable[[pd.DataFrame, Said], str]] = {"md": to_markdown, 
 
 #: Ending -> what a button calls it.
 FORMATS = {"csv": "CSV", "md": "Markdown", "tex": "LaTeX", "json": "JSON"}
-#: Rows from which a table is a compressed CSV alone: nobody puts it into a text, and the others would be most of the
-#: site.
+#: A table with more rows is a compressed CSV alone: nobody puts it into a text, and the other formats would be most of
+#: the site.
 _MANY = 150
 
 
 def write_exports(table: pd.DataFrame, said: Said, folder: Path) -> dict[str, str]:
-    """Write ``table`` as ``{label}.csv``, ``.md``, ``.tex`` and ``.json``, or a long one as ``.csv.zip``; ending ->
-    format."""
+    """Write ``table`` as ``{label}.csv``, ``.md``, ``.tex`` and ``.json``, or a long one as ``.csv.zip``; return
+    ending -> format."""
     short, path = shortened(table), folder / f"{said.label}.csv"
     to_csv(table, path)
     if len(table) > _MANY:
         with zipfile.ZipFile(path.with_suffix(".csv.zip"), "w", zipfile.ZIP_DEFLATED) as file:
-            # Without the time, so that the same table gives the same file.
+            # Without a time stamp, so that the same table gives the same file.
             file.writestr(zipfile.ZipInfo(path.name), path.read_bytes(), zipfile.ZIP_DEFLATED)
         path.unlink()
         return {"csv.zip": "CSV (zip)"}

@@ -15,23 +15,23 @@ from biasatlas.report.verdicts import Cell, Column, measured, whole
 from biasatlas.report.views import Views
 from biasatlas.stats.verdict import spaced
 
-#: Up to so many models those that are biased are named in the title, and the first question's rows are shown.
+#: Up to this many models, the title names those that are biased, and each model has a sentence and detailed cells.
 _FEW_MODELS = 6
-#: Up to so many biased ones are named, each with its largest bias.
+#: Up to this many biased models are named with their biases; of more, only the one with the first bias is.
 _IN_TITLE = 3
-#: Half the width of the scale in smallest effects that matter: the first that holds every value.
+#: Half-widths of the scale in smallest effects that matter; the first that holds every value is taken.
 _SPANS = (4, 6, 8, 10, 15)
-#: Factors beyond it, or below one by it, are not told apart.
+#: Larger factors, and those below its inverse, are "over" or "under" it.
 _MOST = 1000
 #: What one unit multiplies a likelihood by.
 _FACTORS = {"nats": math.e, "base-10 logs": 10.0}
 #: Parts of a finding that its sentence names.
 _NAMED = 2
-#: What the cell of a model says where the configuration leaves it out: it counts nowhere.
+#: The word in the cell of a model that the configuration leaves out; such a cell counts nowhere.
 _NOT_ASKED = "Not asked"
-#: What is said of a part whose factor lies on the other side of 1 than the whole.
+#: The remark on a part whose factor lies on the other side of 1 than the whole's.
 _TURNED = "the other way round"
-#: What the cell of a verdict says that is another one under a framing.
+#: The remark in the cell of a verdict that is another one under a framing.
 _MOVED = "Not the same when asked in other ways."
 
 
@@ -52,23 +52,23 @@ class Question:
 
     @property
     def unit(self) -> str:
-        """The unit of its numbers, with the space before it, where it needs one."""
+        """The unit of its numbers, with a space before it if it needs one."""
         return spaced(self.run.spec.metrics[self.headline.metric].unit)
 
     @property
     def base(self) -> float:
-        """What one unit multiplies a likelihood by; 0 of what is no logarithm."""
+        """What one unit multiplies a likelihood by; 0 if the unit is no logarithm."""
         return _FACTORS.get(self.unit.strip().split(" ")[0], 0.0)
 
     @property
     def one(self) -> str:
-        """The smallest effect that matters."""
+        """The smallest effect that matters, in words."""
         size = plain(self, self.headline.smallest)[0].removesuffix(".0")
         return f"{size}×" if self.base else f"{size} {self.shortly}"
 
     @property
     def shortly(self) -> str:
-        """How its sizes are said in a word: "times", "points", "answers"."""
+        """The word for its sizes: "times", "points", "answers"."""
         return plain(self, 0.0)[1].removeprefix(" percentage").split()[0]
 
     @property
@@ -85,7 +85,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
     """All that the template of the first page needs; ``here`` leads to the folder of the other pages."""
     every = [Question(run, col) for run in views.study.runs for col in views.every[run.key]]
     speaking = [each for each in every if can_speak(each.column)]
-    # Those with a direction first.
+    # Biases with a named direction come first.
     found = sorted(_biases(speaking), key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
     questions = [each for each, _ in found] + speaking
     questions = list({each.key: each for each in questions}.values())
@@ -129,7 +129,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
         line["cell"]["instance"] = _instance(line["example"])
     pictured = [line for line in told if line["example"] and len(line["example"]["texts"]) > 1]
     for line in told:
-        # A text alone shows little; the first does where there are only such.
+        # A single text shows little: such an example stays only with the first bias, and only if all are such.
         if line not in (pictured or told[:1]):
             line["example"] = None
     return {
@@ -159,7 +159,7 @@ def can_speak(column: Column) -> bool:
 
 
 def _biases(questions: Sequence[Question]) -> list[tuple[Question, Cell]]:
-    """Each bias that was found, the largest in smallest effects that matter first."""
+    """Each bias that was found, the largest first, in smallest effects that matter."""
     found = [(each, cell) for each in questions for cell in each.column.cells.values() if cell.state == "biased"]
     return sorted(found, key=lambda pair: -abs(pair[1].effect))
 
@@ -173,9 +173,9 @@ def _why_silent(column: Column) -> str:
 
 
 def plain(question: Question, away: float) -> tuple[str, str]:
-    """How far from the null something lies, as people would say it, and its unit.
+    """A distance from the null as people would say it, and its unit.
 
-    Of what is in nats it is a factor, below 1 where ``away`` is below 0; of all else the distance on either side.
+    In a logarithmic unit it is a factor, below 1 if ``away`` is negative; in any other, the distance without its sign.
     """
     if not question.base:
         return f"{abs(away):.1f}", f" {question.headline.times or 'points'}"
@@ -187,7 +187,7 @@ def plain(question: Question, away: float) -> tuple[str, str]:
 
 
 def way(question: Question, away: float) -> str:
-    """On which side of the null a distance lies, in words; empty of a factor, and where it rounds to none."""
+    """On which side of the null a distance lies, in words; empty for a factor, and if the distance rounds to 0."""
     no_side = question.base or plain(question, away) == plain(question, 0.0)
     return "" if no_side else question.headline.ends[away > 0]
 
@@ -198,7 +198,7 @@ def _sided(question: Question, size: float, away: float) -> str:
 
 
 def _sentence(question: Question, cell: Cell) -> tuple[str, str, str]:
-    """A bias that was found: what is said after its topic before the size, the size, and what is said after that."""
+    """A bias that was found, as a sentence after its topic: the words before the size, the size, the words after it."""
     away, means = cell.value - (cell.null or 0.0), question.headline.means
     if away > 0 or question.base or "{way}" in means:
         before, after = (means or "{}.").format("\0", way=way(question, away)).split("\0")
@@ -207,19 +207,18 @@ def _sentence(question: Question, cell: Cell) -> tuple[str, str, str]:
 
 
 def capital(text: str) -> str:
-    """A text that begins with a capital."""
+    """``text`` with a capital first letter."""
     return text[:1].upper() + text[1:]
 
 
 def _example(views: Views, question: Question, cell: Cell, here: str) -> dict[str, Any] | None:
-    """The median item behind a bias that was found; None where no item has a side."""
+    """The median item behind a bias that was found, for the page; None if there is none to show."""
     shown = example(question.run, question.headline, cell, views.study.ids, here)
     return shown and shown | {"away": _sided(question, cell.item.away, cell.item.away)}
 
 
 def _instance(example: Mapping[str, Any] | None) -> str:
-    """What one question shows, in few words: how likely the same answer is with either of two words; empty of all
-    other."""
+    """An example in few words: how likely the same answer is with either of two words; empty for any other example."""
     if not example or len(example["shares"]) != len(example["texts"]):
         return ""
     words = [next((text for text, differs in runs if differs), "") for runs in example["texts"]]
@@ -228,7 +227,7 @@ def _instance(example: Mapping[str, Any] | None) -> str:
 
 
 def _around(question: Question, away: float) -> tuple[str, str]:
-    """What a cell says before and after a size: "A favourable decision is", "less likely for women than for men"."""
+    """The words of a cell before and after a size: "A favourable decision is", "less likely for women than for men"."""
     headline = question.headline
     before, _, after = headline.means.partition("{}")
     lead = capital(before.rpartition(", ")[2].strip())
@@ -249,7 +248,7 @@ def _within(question: Question) -> str:
 
 
 def _where(question: Question, model: str) -> str:
-    """The parts in which a model is biased by itself, the largest effect first."""
+    """The parts in which a model is biased, the largest effect first, in words."""
     others = [
         other.rows
         for other in question.run.spec.headlines
@@ -270,18 +269,18 @@ def _where(question: Question, model: str) -> str:
         for name, cell in (biased if len(biased) <= _NAMED + 1 else biased[:_NAMED])
     ]
     more = f" and {len(biased) - _NAMED} more" if len(biased) > _NAMED + 1 else ""
-    # Of pairs of groups one is the headline itself.
+    # If the parts are pairs of groups, one pair is the headline itself.
     first = "clearest for" if whole(question.column) in WHOLE else "also for"
     return f"{first} {'; '.join(named)}{more}" if named else ""
 
 
 def _part(name: str) -> str:
-    """A part's name, or the two groups that it is of, in words."""
+    """A part's name, or the names of its two groups, in words."""
     return " and ".join(capital(each) for each in name.replace("_", " ").split(" · "))
 
 
 def _asked_about(question: Question) -> str:
-    """What a question was asked about, where its parts name it."""
+    """What a question was asked about, if its parts name it."""
     names = [name.replace("_", " ") for name, _ in question.column.parts if name not in question.headline.ends[0]]
     if whole(question.column) not in WHOLE or not names:
         return ""
@@ -289,13 +288,13 @@ def _asked_about(question: Question) -> str:
 
 
 def at(effect: float, span: float) -> float:
-    """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; what is beyond lies at its
-    end."""
+    """Where an effect lies on a scale from ``-span`` to ``span``, in percent of its width; an effect beyond the scale
+    lies at its end."""
     return round(50 + 48 * max(-1.0, min(1.0, effect / span)), 1)
 
 
 def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str, Any]:
-    """What a question is about, and of which benchmark (also in its topic, where that is ``shared``)."""
+    """What a question is about, its benchmark (also in the topic, if that is ``shared``), and its scale."""
     name = views.said(question.run, question.column)["name"]
     return {
         "times": bool(question.base),
@@ -323,10 +322,10 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
     if not math.isfinite(cell.effect):
         return {"state": "missing", "word": "No result", "why": cell.why}
     decided = math.isfinite(cell.counted_low) or math.isfinite(cell.counted_high)
-    # Where the run's other tests have no part in it, there is only the interval of the number by itself.
+    # Without an interval that accounts for the run's other tests, the number's own is shown.
     ends = (cell.counted_low, cell.counted_high) if decided else (cell.low, cell.high)
     away, low, high = (value - (cell.null or 0.0) for value in (cell.value, *ends))
-    if question.headline.times == "percentage points":  # that of a mean of few may go beyond
+    if question.headline.times == "percentage points":  # the interval of a mean of few may go beyond
         low, high = max(low, -100.0), min(high, 100.0)
     value, unit = plain(question, away)
     why, _, remedy = cell.why.partition("; ")
@@ -341,11 +340,11 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "number": value + "×" * bool(question.base),
         "unit": "" if question.base else question.shortly,
         "around": _around(question, away),
-        # Nothing was seen, and so little asked that nothing is ruled out: a zero would read as a result.
+        # If no bias is seen, but too little was asked to rule one out, a zero would read as a result.
         "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),
         "way": way(question, away),
         "interval": _sure(question, *((-high, -low) if away < 0 and not question.base else (low, high))),
-        # Those of a benchmark with placebos are the placebos.
+        # For a benchmark with placebos, n_clusters counts the placebos.
         "n": f"{cell.n:,} {question.headline.counted}"
         + ("" if question.headline.own_null or cell.n_clusters < 2 else f" in {cell.n_clusters} sets"),
         "said": "; ".join(filter(None, [said.get(cell.state, remedy or why), early, *moves])),
@@ -360,7 +359,7 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
 
 
 def _stopped(why: str) -> str:
-    """How many items a model was asked of all, from why its verdict is so; empty where it was asked everything."""
+    """How many of all items a model was asked, according to its verdict's reason; empty if it was asked all."""
     return next((part.partition(":")[0] for part in why.split("; ") if part.startswith("stopped after ")), "")
 
 
@@ -386,8 +385,8 @@ def _sure(question: Question, low: float, high: float) -> str:
 
 
 def _end(question: Question, away: float) -> str:
-    """An end of an interval; one that rounds to the smallest effect that matters says on which side of it it lies: a
-    factor in words, all else by its decimals."""
+    """An end of an interval. If it rounds to the smallest effect that matters, it shows on which side of that it lies:
+    a factor in words, all else by more decimals."""
     matters, said = math.copysign(question.headline.smallest, away), plain(question, away)[0]
     just = away != matters and said == plain(question, matters)[0]
     if question.base:
@@ -397,7 +396,7 @@ def _end(question: Question, away: float) -> str:
 
 
 def _title(found: Mapping[str, Mapping[str, int]], few: bool) -> str:
-    """What the page says first: in which models bias was found; of none, whether it is ruled out."""
+    """The page's title: in which models bias was found; if in none, whether it is ruled out."""
     biased = [model for model, of in found.items() if of.get("biased")]
     if few and 0 < len(biased) <= _IN_TITLE:
         return f"Bias found in {listed(biased)}"

@@ -1,5 +1,5 @@
-"""Data that a page from disk can load: a page may fetch nothing, so a file is a classic script that hands over its
-data.
+"""Data that a page opened from disk can load. Such a page may fetch nothing, so a file is a classic script that hands
+over its data.
 
 A file calls ``atlas.put(key, value)``, where ``value`` is JSON. A column is ``[type, data]``: raw deflate in base64 of
 float32 ("f", byte planes apart, 15 bits of mantissa), int32 ("i"), uint8 or uint16 ("b", "h"), or of a JSON list ("j");
@@ -23,12 +23,12 @@ from biasatlas.report.text import visible_column
 #: A packed column.
 Packed = list[Any]
 
-#: Text with more distinct values than this share of its rows is not worth a list of them.
+#: Text with more distinct values than this share of its rows is not packed as a list of these.
 _REPEATED = 0.7
 
 
 def to_script(value: object) -> str:
-    """``value`` as JSON that may stand in a script, whatever text is in it."""
+    """``value`` as JSON that is safe in a script, whatever text is in it."""
     text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
@@ -55,7 +55,7 @@ def pack_column(values: pd.Series) -> Packed:
 
 
 def pack_text(values: pd.Series) -> Packed:
-    """A column of text; what is missing is null (or no place)."""
+    """A column of text; a missing value is null (or the last place + 1)."""
     codes, labels = pd.factorize(values)
     shown = visible_column(pd.Series(labels.astype(object))).tolist()
     if len(labels) > _REPEATED * len(values) and len(labels) > 16:

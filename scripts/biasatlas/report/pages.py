@@ -86,7 +86,7 @@ def shown_table(
 
 
 def counted(cells: Iterable[Cell]) -> str:
-    """How many cells have which state, in words."""
+    """How many cells are in each state, in words."""
     counts = Counter(cell.state for cell in cells if math.isfinite(cell.value))
     said = [f"{counts[state]} {state}" for state in STATES if counts[state]]
     return ", ".join(said) or "nothing measured"

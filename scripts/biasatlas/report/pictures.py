@@ -6,8 +6,8 @@ from typing import Any
 
 from biasatlas.benchmarks.shared.plots import CJK_FONT
 
-#: Fonts that are surely there: matplotlib's own, and ours for Chinese. With one that is not, text is left out without a
-#: word.
+#: Fonts that are always there: matplotlib's own, and ours for Chinese. Text in a missing font would silently be left
+#: out.
 _FONT = "DejaVu Sans, Noto Sans CJK TC"
 _WIDTH = 640
 _SCALE = 1.5
@@ -25,7 +25,7 @@ class Pictures:
         vl_convert.register_font_directory(str(Path(matplotlib.get_data_path()) / "fonts" / "ttf"))
 
     def of_figure(self, svg: Path, target: Path) -> None:
-        """A copy of ``svg``, a PDF and a PNG, as ``target`` with these endings."""
+        """Write ``target`` as .svg (a copy of ``svg``), .pdf and .png."""
         text = svg.read_text(encoding="utf-8")
         target.parent.mkdir(parents=True, exist_ok=True)
         Path(f"{target}.svg").write_text(text, encoding="utf-8")
@@ -33,7 +33,7 @@ class Pictures:
         Path(f"{target}.png").write_bytes(self._convert.svg_to_png(text, scale=_SCALE))
 
     def of_chart(self, spec: Mapping[str, Any], path: Path) -> None:
-        """A chart as PDF, on white."""
+        """Write a chart as PDF, on white."""
         drawn = dict(spec) | {"background": "white", "config": {**spec["config"], "font": _FONT}}
         if "layer" in spec:
             drawn["width"] = _WIDTH

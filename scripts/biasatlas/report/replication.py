@@ -1,8 +1,8 @@
 """The replication report: every printed table and figure, cell by cell, beside what public outputs give, and why they
-differ. A run that has none says of its own tables which numbers were printed (:func:`beside_print`).
+differ. A run without one puts the numbers of its own tables beside the printed ones (:func:`beside_print`).
 
 ``resources/published/replication.yaml`` lists the printed tables: where their numbers are kept, which table of ours
-computes them, and the reasons in words. What a cell came to is computed; a reason that says otherwise explains nothing.
+computes them, and the reasons in words. A cell's status is computed; a reason for another status explains nothing.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,21 +23,21 @@ REPRODUCED, DIFFERS = "reproduced to the digit", "differs"
 NEEDS_DOWNLOAD, NEEDS_MODEL = "needs a download", "needs this model"
 NEEDS_PEOPLE, NO_NUMBERS = "needs people", "no numbers"
 UNEXPLAINED = "unexplained"
-#: What a cell may come to, as the replication report counts it.
+#: The statuses of a cell, as the replication report counts them.
 STATUSES = (REPRODUCED, DIFFERS, NEEDS_DOWNLOAD, NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS, UNEXPLAINED)
 COLUMNS = ("paper", "table", "cell", "printed", "ours", "difference", "status", "basis", "reason")
 
-#: What ours rests on where a cell was compared: the ``basis`` of its :class:`Cells`.
+#: What our number is computed from, if a cell was compared: the ``basis`` of its :class:`Cells`.
 OUTPUTS, DATA, ARITHMETIC, OURS = "authors' outputs", "authors' data", "arithmetic on print", "nothing printed"
 BASES = (OUTPUTS, DATA, ARITHMETIC, OURS)
 
 #: (benchmark, table) -> that table as `replicate` made it, with ``published`` as printed.
 Tables = Mapping[tuple[str, str], pd.DataFrame]
 
-#: Why a cell that public outputs give has none, and no reason of its own.
+#: The reason given if we have no number for a cell, and the cell has no reason of its own.
 _NOT_HERE = "not computed: this configuration has not the outputs or data that give it; config/papers.yaml has"
 
-#: A bare 0 does not say where it was rounded (a p-value's, say): it is compared at so many decimals.
+#: A bare 0 (a p-value's, say) does not show where it was rounded; by itself it is compared at this many decimals.
 _ZERO_DECIMALS = 6
 
 
@@ -48,10 +48,10 @@ class _Part(BaseModel):
 class Cells(_Part):
     """Printed numbers: the columns ``values`` (our metric by column) of ``file``, by ``keys``, in rows ``where``.
 
-    ``metric`` names the column that holds the metric where a file has one. ``numbers`` are given here in place of a
-    file, by cell. ``ours`` is the table that computes them; one with the columns ``published_in`` and ``quantity`` has
-    them under the printed table and ``quantity``, with the row's values in it. ``basis`` says what ours rests on;
-    "nothing printed": the file holds what we computed before, of a figure that has no numbers.
+    ``metric`` names the column that holds the metric, if a file has one. ``numbers`` are given here in place of a file,
+    by cell. ``ours`` is the table that computes them; if it has the columns ``published_in`` and ``quantity``, they are
+    under the printed table's name and ``quantity``, a pattern of the row's keys. ``basis`` says what ours is computed
+    from; "nothing printed": the file holds what we computed before, for a figure without numbers.
     """
 
     file: str = ""
@@ -103,7 +103,7 @@ class Cell(NamedTuple):
 
 
 def read_papers(resources: Resources, benchmarks: Collection[str] | None = None) -> dict[str, Paper]:
-    """The printed tables by paper, of those whose benchmark is among ``benchmarks``; of all unless they are given."""
+    """The printed tables by paper, for papers whose benchmark is among ``benchmarks``, or for all if that is None."""
     content = resources.yaml("published/replication.yaml")
     papers = {name: Paper.model_validate(paper) for name, paper in content.items()}
     return {name: paper for name, paper in papers.items() if benchmarks is None or paper.benchmark in benchmarks}
@@ -122,10 +122,10 @@ def published_cells(papers: Mapping[str, Paper], resources: Resources) -> list[C
 def replication_report(
     papers: Mapping[str, Paper], cells: list[Cell], tables: Tables, published_as: Mapping[str, str]
 ) -> pd.DataFrame:
-    """A row a cell with the columns :data:`COLUMNS`; ``ours`` is missing where no table of ``tables`` has it.
+    """A row for each cell, with the columns :data:`COLUMNS`; ``ours`` is missing if none of ``tables`` has it.
 
-    A number is compared at the decimals that its metric is printed with in the table, one of other printed numbers at
-    its own. ``status`` is :data:`UNEXPLAINED` unless exactly one reason is given for what the cell came to.
+    A number is compared at the decimals that its metric is printed with in the table, one that others imply at its own.
+    ``status`` is :data:`UNEXPLAINED` unless exactly one reason is given for the outcome of the comparison.
     """
     values = _values(papers, tables, published_as)
     ours = [values.get(cell.ours) if cell.ours else None for cell in cells]
@@ -157,15 +157,14 @@ def check_part(papers: Mapping[str, Paper], table: str) -> None:
 
 
 def computing(benchmark: str, table: str) -> set[str]:
-    """Names of the tables of ours that compute the printed ``table`` of a benchmark's paper; none where nothing
-    does."""
+    """Names of our tables that compute the printed ``table`` of a benchmark's paper; none if nothing does."""
     papers = read_papers(Resources.shipped("published/replication.yaml"), {benchmark})
     return {part.ours for paper in papers.values() if table in paper.tables for part in paper.tables[table].cells}
 
 
 def one_paper(report: pd.DataFrame, papers: Mapping[str, Paper], table: str, paths: Collection[str]) -> str:
-    """The cells of a paper beside ours in Markdown, of its printed ``table`` alone where it has one of that name; why
-    some are not reproduced; and ``paths``. Raises UserError as :func:`check_part` does.
+    """The cells of a paper beside ours, as text: of the printed ``table``, or of every one ("All"); why some are not
+    reproduced; and ``paths``. Raises UserError as :func:`check_part` does.
     """
     check_part(papers, table)
     lines = []
@@ -181,7 +180,7 @@ def one_paper(report: pd.DataFrame, papers: Mapping[str, Paper], table: str, pat
 
 
 def explanations(printed: Printed, cell: str, came_to: str) -> list[Why]:
-    """The reasons for a cell that was compared and ``came_to`` a status, or ("") could not be."""
+    """The reasons for a cell whose comparison ``came_to`` a status, or that could not be compared ('')."""
     wanted = (came_to,) if came_to else (NEEDS_DOWNLOAD, NEEDS_MODEL, NEEDS_PEOPLE, NO_NUMBERS)
     return [why for why in printed.why if why.status in wanted and fnmatchcase(cell, why.cells)]
 
@@ -199,8 +198,8 @@ def stale(papers: Mapping[str, Paper], report: pd.DataFrame) -> list[tuple[str, 
 
 
 def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
-    """The replication report in Markdown: how many cells of each printed table came to what, then every reason with its
-    cells."""
+    """The replication report in Markdown: how many cells of each printed table have each status, then every reason with
+    its number of cells."""
     counts = report.groupby(["paper", "table"], sort=False)["status"].value_counts().unstack(fill_value=0)
     counts = counts.reindex(columns=STATUSES, fill_value=0)
     counts = counts.loc[list(dict.fromkeys(zip(report["paper"], report["table"], strict=True)))]
@@ -226,8 +225,8 @@ def summarise(papers: Mapping[str, Paper], report: pd.DataFrame) -> str:
 
 
 def _reproduced(report: pd.DataFrame) -> str:
-    """How many printed cells are reproduced, by what they rest on, and how many others agree with what we computed
-    before."""
+    """How many printed cells are reproduced, by what ours are computed from, and how many others agree with what we
+    computed before."""
     came_out = report[report["status"] == REPRODUCED]["basis"].value_counts().reindex(BASES, fill_value=0)
     printed = report["printed"].notna() & (report["basis"] != OURS)
     beside = f" {came_out[OURS]} more cells, of figures that print no numbers, match our second computation." * bool(
@@ -293,7 +292,7 @@ def _place(
 
 
 def _values(papers: Mapping[str, Paper], tables: Tables, published_as: Mapping[str, str]) -> dict[tuple, float]:
-    """What was computed, by the place that a :class:`Cell` gives: keys are the published ones."""
+    """Computed values by place, as the field ``ours`` of :class:`Cell` gives it, with the published keys."""
     names = {paper.benchmark: paper.names for paper in papers.values()}
     values = {}
     for (benchmark, name), table in tables.items():
@@ -309,7 +308,7 @@ def _values(papers: Mapping[str, Paper], tables: Tables, published_as: Mapping[s
 
 
 def _parts(papers: Mapping[str, Paper], benchmark: str, name: str) -> Iterator[list[tuple[str, ...]]]:
-    """The key columns by which printed cells are found in a table of ours."""
+    """The key columns by which printed cells are found in one of our tables."""
     for paper in papers.values():
         if paper.benchmark == benchmark:
             for printed in paper.tables.values():
@@ -345,7 +344,7 @@ def _line(table: str, shows: Mapping[str, Printed], counts: pd.Series) -> str:
 
 
 def beside_print(runs: "Sequence[Run]", tables: Mapping[str, Mapping[str, pd.DataFrame]]) -> pd.DataFrame:
-    """A row for each number of ``runs`` beside which one was printed; ``tables`` by the run's key and their name."""
+    """A row for each number of ``runs`` for which one was printed; ``tables`` are by the run's key and their name."""
     parts = []
     for run in runs:
         for name, table in tables[run.key].items():

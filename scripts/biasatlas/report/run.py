@@ -1,4 +1,4 @@
-"""What the site is made from: a run of the workflow, as the script that reads its files hands it over."""
+"""What the site is made from: a run of the workflow, as the script that writes the report passes it on."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,8 +39,8 @@ class TaskRun:
 class Run:
     """A benchmark under a protocol, by its name in the configuration.
 
-    ``data`` is "full", another published set, "sample" or the user's folder; ``left_out`` has sentences on tasks; paths
-    of tables and figures go by their names, ``items`` is that of the items; ``in_rounds``: its models are asked so.
+    ``data`` is "full", another published set, "sample" or the user's folder; ``left_out`` has sentences on tasks;
+    ``tables`` and ``figures`` map names to paths; ``items`` is a path; ``in_rounds``: its models are asked in rounds.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Study:
     responses, one for each task. ``missing`` are sentences on what failed to be made. ``cards`` are the metrics'
     validity cards (:func:`biasatlas.simulation.validity.cards`). ``replication`` is a CSV of printed numbers beside
     ours and ``claims`` one of the papers' claims, '' where there is none; ``published`` are the printed tables;
-    ``summaries`` are files {model}.md, .tex and .json; ``contributions`` says by protocol where each item's is.
+    ``summaries`` are files {model}.md, .tex and .json; ``contributions`` are files of what items add, by protocol.
     ``version`` is the workflow's, ``date`` the day on which the site was written.
     """
 
@@ -109,7 +109,7 @@ class Study:
 
     @property
     def ids(self) -> dict[str, str]:
-        """Model -> its name in files and charts, which nothing but us has chosen."""
+        """Model -> its name in files and charts, which we choose, not the user."""
         return {model: f"m{place}" for place, model in enumerate(self.models)}
 
     @property
@@ -122,12 +122,12 @@ class Study:
         return of_benchmark(self.cards, run.benchmark, run.protocol, run.in_rounds)
 
     def failed(self, run: Run, model: str) -> bool:
-        """Whether a job failed that a model's number of a run needs."""
+        """Whether a job failed that the numbers of ``model`` in a run need."""
         said = [sentence.partition(": ")[0] for sentence in self.missing if sentence.startswith(f"model {model} in ")]
         return any(f" {run.name} ({run.protocol})" in places for places in said)
 
     def findings(self, protocol: str) -> str:
-        """The table of all tests under ``protocol``; '' where there is none."""
+        """The path of the table of all tests under ``protocol``; '' if there is none."""
         named = (
             part.path
             for part in self.comparisons
@@ -144,5 +144,5 @@ class Study:
 
 
 def folder_of(data: Path, run: Run, task: str) -> Path:
-    """Where the data behind a task's items lie."""
+    """The folder of the data behind a task's items."""
     return data / f"{run.key}.{task}"

@@ -39,7 +39,7 @@ from biasatlas.stats.verdict import spaced, words
 #: The folder of all but the index.
 PAGES = "pages"
 _GRID = ("datatables",)
-#: A verdict on two models in a word, where one on a model is "biased" or "unbiased".
+#: A verdict on a model -> the word for the same verdict on two models.
 _DIFFERENCES = {"biased": "differ", "unbiased": "alike"}
 
 
@@ -93,7 +93,7 @@ class Site:
         write_text(self.pages.page(template, name, scripts, styles, **values), self.folder / f"{name}.html")
 
     def _write_items(self) -> list[dict[str, Any]]:
-        """The data behind every task, and what the explorer has to know first."""
+        """Write the data behind every task; return what the explorer has to know first."""
         sets = []
         for run in self.study.runs:
             for asked in run.asked:
@@ -161,7 +161,7 @@ class Site:
         }
 
     def _figure(self, run: Run, name: str, path: str) -> dict[str, Any]:
-        """A figure's files beside the page; whether there was ``nothing`` to draw."""
+        """Write a figure's files; return what the page shows of it, and whether there was ``nothing`` to draw."""
         spec = run.spec.figures[name]
         target = f"figures/{run.key}.{name}"
         self.pictures.of_figure(Path(path), self.folder / target)
@@ -175,7 +175,7 @@ class Site:
         }
 
     def _table(self, label: str, name: str, caption: str, citation: str, table: pd.DataFrame) -> dict[str, Any]:
-        """A table's exports, its data for the grid, and what the page shows of it."""
+        """Write a table's exports and its data for the grid; return what the page shows of it."""
         said = Said(caption, citation, f"Bias Atlas {self.study.version}", label)
         formats = write_exports(table, said, self.folder / "exports")
         table = shortened(table)
@@ -234,7 +234,7 @@ class Site:
         }
 
     def _paired(self, places: Mapping[tuple[str, ...], int]) -> list[dict[str, Any]]:
-        """Differences of two models on the same items, where the run has a table of them.
+        """Differences of two models on the same items, if the run has a table of them.
 
         ``places`` are the headlines that can get a verdict: (run, protocol, metric, part, category) -> its place on the
         page.

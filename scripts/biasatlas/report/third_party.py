@@ -21,7 +21,7 @@ def write_third_party(folder: Path) -> None:
     bundle = files(itables) / "html"
     write_text(_as_script((bundle / "dt_bundle.js").read_text(encoding="utf-8")), folder / "datatables.js")
     write_text((bundle / "dt_bundle.css").read_text(encoding="utf-8"), folder / "datatables.css")
-    # It declares names at its top level that would be every other script's.
+    # In a function, since every other script would see the names at its top level.
     vega = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", vl_version="6.4")
     write_text(f"(() => {{\n{vega}\n}})();\n", folder / "vega.js")
     write_text(_licences(), folder / "licences.txt")

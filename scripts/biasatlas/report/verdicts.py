@@ -1,4 +1,4 @@
-"""The verdicts on the pages: what findings and validity cards say of a number of a headline, and the cell with it."""
+"""The verdicts on the pages: what findings and validity cards say of a headline's number, and the number's cell."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ from biasatlas.stats.verdict import State, Verdict, words
 
 
 class MedianItem(NamedTuple):
-    """The item in the middle of the ``n`` that lie on a value's side, ``away`` from neutral in the metric's unit; '' if
-    none."""
+    """The median of the ``n`` items on a value's side of neutral, ``away`` from it in the metric's unit; ``name`` is ''
+    if there is none."""
 
     name: str = ""
     away: float = math.nan
@@ -58,7 +58,7 @@ class Judging:
         return about(self._cards, headline.metric, parts, category)
 
     def verdict(self, headline: Headline, model: str, where: Mapping[str, str], missing: str = "") -> Verdict:
-        """What was said of a model's row, else why nothing was: ``missing`` where it has no value."""
+        """The verdict on a model's row; without one, untestable and the reason (``missing`` if it has no value)."""
         parts, category = about_row(headline, where)
         part = parts[0] if len(parts) == 1 else ""
         told = None if len(parts) > 1 else self._verdicts.get((model, headline.metric, part, category))
@@ -78,14 +78,14 @@ class Judging:
 
 
 def declared_null(headline: Headline, cards: Sequence[Mapping[str, Any]]) -> tuple[float | None, str]:
-    """What a model without bias has, and why; None where the metric is known to see something else, too."""
+    """The null, and the reason for it; or None, and why: none is declared, or the metric has a known confounder."""
     descriptive = any(card["verdict"] == "descriptive" for card in cards)
     if headline.null is None or not (descriptive or headline.closed_by):
         return headline.null, ". ".join([headline.reason, *(spot.says for spot in headline.confounders)])
     return None, headline.closed_by or closed_by(cards)
 
 
-#: Statuses of units without a value that a model could have had.
+#: Statuses of units without a value for which a model could have had one.
 _LOST = tuple(name for name in NO_VALUE if name != "not_applicable")
 #: Half the width of a 95% interval in standard errors.
 _HALF_WIDTH = 1.96
@@ -93,16 +93,15 @@ _HALF_WIDTH = 1.96
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of the index, with all that is said about it: the ``state`` of its verdict, ``said`` in words, and
-    ``why``.
+    """A headline's number with all that is said about it: the ``state`` of its verdict, ``said`` in words, and ``why``.
 
-    ``value`` is missing (NaN) where there is none. The interval from ``counted_low`` to ``counted_high`` decides
-    (:class:`Verdict`). ``null`` is what a model without bias has, None where the metric sees something else, too.
-    ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (of the interval's
-    width); both missing (NaN) where there is no null. ``unparsed`` is the share, 0 to 1, of answers that refuse, name
-    several options or cannot be read, or of units that were lost so; missing where none is known. ``findable`` is,
-    where it is undecided, what would have been found four times in five. ``where`` are the keys of the row, ``item``
-    the median item behind it.
+    ``value`` is missing (NaN) if there is none. The interval from ``counted_low`` to ``counted_high`` decides
+    (:class:`Verdict`). ``null`` is the value of a model without bias, None if the metric has a known confounder.
+    ``effect`` is the distance from it in smallest effects that matter, ``errors`` in standard errors (from the
+    interval's width); both are missing (NaN) without a null. ``unparsed`` is the share, 0 to 1, of answers that refuse,
+    name several options or cannot be read, or else of units without a value; missing if none is known. ``findable``
+    is, for an undecided cell, what would have been found four times in five. ``where`` are the keys of the row,
+    ``item`` is the median item behind it.
     """
 
     model: str
@@ -205,7 +204,7 @@ def _cell(
     units = lost + int(row["n"])
     share = (rate["value"] if rate is not None else float(row["unparsed"])) / 100
     if math.isnan(share) and units:
-        share = lost / units  # of a table that counts what it lost in the units of n
+        share = lost / units  # for a table that counts what it lost in the units of n
     width = (high - low) / 2 / _HALF_WIDTH
     away = math.nan if null is None else value - null
     return Cell(
@@ -237,7 +236,7 @@ def whole(column: Column) -> str:
 
 
 def named(column: Column) -> list[tuple[str, Mapping[str, Cell]]]:
-    """The headline as a whole, then its parts, by their names; a part alone that has the same values is the whole."""
+    """The headline as a whole, then its parts, by name; a single part that has the same values stands for the whole."""
     if len(column.parts) == 1:
         ((name, cells),) = column.parts
         if all(repr(cells[model].value) == repr(cell.value) for model, cell in column.cells.items()):

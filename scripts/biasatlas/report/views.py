@@ -16,7 +16,7 @@ from biasatlas.report.text import number
 from biasatlas.report.verdicts import Cell, Column, Judging, all_cells, column, measured
 from biasatlas.stats.verdict import STATES, spaced
 
-#: Facts of how a model answered, as its responses tell them, that its page shows.
+#: Facts about how a model answered, from its responses' metadata, that its page shows.
 _FACTS = ("engine", "device", "dtype", "revision", "release", "version")
 #: The cell of a model that was not asked.
 _BLANK = {"blank": True, "css": "blank", "why": "not measured"}
@@ -29,9 +29,9 @@ class Views:
         self.study, self._looks, self._tables = study, model_styles, tables
         #: All headlines, by run.
         self.every = {run.key: self._columns(run) for run in study.runs}
-        #: Those of which some model has a value.
+        #: Headlines for which some model has a value.
         self.columns = {key: [col for col in columns if measured(col.cells)] for key, columns in self.every.items()}
-        #: A sentence on each of the others.
+        #: A sentence on each of the other headlines.
         self.unmeasured = {
             key: [_unmeasured(col) for col in columns if not measured(col.cells)] for key, columns in self.every.items()
         }
@@ -64,7 +64,7 @@ class Views:
         return {"head": shown_column(col, metric, self.items(run, col, cells, ""), shown), "cells": shown}
 
     def items(self, run: Run, col: Column, cells: Mapping[str, Cell], here: str) -> str:
-        """A link to the items behind ``cells`` of one row, but for the model; empty if none has any."""
+        """A link, still without a model, to the items behind ``cells`` of one row; empty if none has any."""
         where = next((cell.where for cell in cells.values() if cell.n), None)
         return "" if where is None else items_link(run, run.spec, col, where, here)
 
@@ -179,8 +179,8 @@ class Views:
 
 
 def _card_words(cards: Sequence[Card]) -> dict[str, str]:
-    """What cards say, each in a few words: of several what each is of, too; a metric without one has not been
-    measured."""
+    """What cards say, in a few words each; where several differ, with what each is about. Without cards: "not
+    measured"."""
     if not cards:
         return dict.fromkeys(("smallest", "called", "alarms", "coverage", "mistakes"), "not measured")
 

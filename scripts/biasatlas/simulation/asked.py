@@ -1,4 +1,4 @@
-"""Requests of a task as nuisances see them: their words, and random costs of what the words make together."""
+"""Requests of a task as nuisances see them: their words, and random costs of words and of their combinations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ Words = Sequence[str]
 
 @dataclass(frozen=True)
 class Spread:
-    """Names with a weight in each request: what they come to where every name has a cost of its own."""
+    """Weights of names in each request, for sums in which every name has a random cost of its own."""
 
     weights: csr_array
     names: formula.Hashes
@@ -35,7 +35,7 @@ class Spread:
         return cls(csr_array((values, codes, ends), shape=(len(named), len(names))), formula.hashed(names))
 
     def draw(self, seed: int) -> Array:
-        """The sum over each request's names of a standard normal that every name has."""
+        """For each request, the weighted sum of its names' standard normals; a name has the same one everywhere."""
         return self.weights @ formula.normal(self.names, seed, "token")
 
 
@@ -53,7 +53,7 @@ class TaskRequests:
 
     @cached_property
     def _item(self) -> NDArray[np.int_]:
-        """The place of each request's item."""
+        """The index of each request's item."""
         return pd.Index(self.items["item_id"]).get_indexer(self.questions.requests["item_id"])
 
     def column(self, name: str) -> NDArray[np.object_]:
@@ -62,7 +62,7 @@ class TaskRequests:
 
     @cached_property
     def _words(self) -> tuple[list[Words], NDArray[np.int_]]:
-        """The words of each request's text, prefix and all, and how many of the first are not scored."""
+        """The words of each request's text, prefix included, and how many at its beginning are not scored."""
         requests, language = self.questions.requests, self.questions.language
         before = requests["prefix"].fillna("") if "prefix" in requests else pd.Series("", requests.index)
         first = [words_of(text, language) for text in before]
@@ -77,7 +77,7 @@ class TaskRequests:
 
     @cached_property
     def _special(self) -> list[list[tuple[int, str]]]:
-        """Place and word of what is not in all texts of an item, once for each text."""
+        """For each text, the place and word of each of its words that is not in all texts of the item."""
         words = pd.Series(self._words[0])
         shared = {
             item: frozenset.intersection(*map(frozenset, texts))
@@ -90,11 +90,11 @@ class TaskRequests:
 
     @cached_property
     def swaps(self) -> Spread:
-        """What each text has in place of what another text of its item has there: of that whose words come first by the
-        alphabet.
+        """What each text has in place of what the base text of its item has there; the base is the text whose words
+        come first alphabetically.
 
-        Which text is the stereotype must not say so: the same two words would then cost something in one direction
-        alone.
+        The stereotype must not decide which text is the base: the same two words would then cost something in one
+        direction alone.
         """
         special = pd.Series([" ".join(dict.fromkeys(word for _, word in text)) for text in self._special])
         first = special.groupby(self._item, sort=False).transform("min")
@@ -102,7 +102,7 @@ class TaskRequests:
 
     @cached_property
     def bigrams(self) -> Spread:
-        """Every two words in a row of which the second is scored."""
+        """Every two consecutive words of which the second is scored."""
         return Spread.of(
             [
                 [f"{a} {b}" for a, b in zip(text[max(start - 1, 0) :], text[max(start, 1) :], strict=False)]
@@ -112,7 +112,7 @@ class TaskRequests:
 
     @cached_property
     def told_apart(self) -> Spread:
-        """Every two words that are not in all texts of an item, or one and the word after it."""
+        """Every two words that are not in all texts of an item; if there is only one, it and the word after it."""
         rows = []
         for text, special in zip(self._words[0], self._special, strict=True):
             names = list(dict.fromkeys(word for _, word in special))
@@ -134,7 +134,7 @@ class TaskRequests:
 
     @cached_property
     def confidence(self) -> Spread:
-        """Every word, as often as words are scored after it."""
+        """Every word, weighted by the number of scored words after it."""
         words, unscored = self._words
         later = [
             [len(text) - max(place + 1, start) for place in range(len(text))]
@@ -160,12 +160,12 @@ class TaskRequests:
         return np.array([sum(known.log_frequency.get(word, known.unseen) for word in text) for text in texts], float)
 
     def heavy(self, seed: int) -> Array:
-        """Student's t with 2 degrees of freedom, one for each request."""
+        """For each request, a draw of Student's t with 2 degrees of freedom."""
         return stdtrit(2, formula.uniform(self.questions.asked.request, seed, "token"))
 
     def leaning(self, seed: int) -> Array:
-        """What a template leans to of two options whoever it is about: half a standard normal to either, (requests,
-        labels)."""
+        """A template's preference for one of two options, whoever it is about: half a standard normal up and down,
+        (requests, labels)."""
         whole = formula.normal(self.questions.asked.cluster, seed, "token")
         return np.where(self._first_option, 0.5, -0.5) * whole[:, None]
 
@@ -181,7 +181,7 @@ class TaskRequests:
         return (group == group.groupby(self.bias_roles.category).transform("min")).to_numpy()
 
     def arms(self, seed: int) -> Array:
-        """A standard normal that every change of a case has, for each request."""
+        """For each request, the standard normal of its change of a case; a change has the same one everywhere."""
         return Spread.of([[arm] for arm in self.column("arm")]).draw(seed)
 
     @property
@@ -195,7 +195,7 @@ class TaskRequests:
 
     @property
     def characters(self) -> Array:
-        """How many characters longer each case is than they are on average."""
+        """How many characters longer than the average each case is."""
         length = np.array([len(text) for text in self.column("document")], float)
         return length - length.mean()
 
@@ -206,6 +206,6 @@ class TaskRequests:
 
 
 def _alike(text: str, other: str) -> int:
-    """How many characters the two begin with in common."""
+    """The length of the beginning that two texts share."""
     shorter = min(len(text), len(other))
     return next((place for place in range(shorter) if text[place] != other[place]), shorter)

@@ -1,8 +1,8 @@
-"""What a benchmark's headlines declare, measured on many simulated models: whatever its evidence is, without writing
+"""What a benchmark's headlines declare, whatever its evidence is, measured on many simulated models without writing
 answers out.
 
-Scores of texts are sums of log-likelihoods, which is seen by trying: the j-th request of every item is answered with
-one nat, all others with none. Then the scores of a model are one product with its log-likelihoods.
+Scores of texts are weighted sums of log-likelihoods. The weights are found by trial: the j-th request of every item is
+answered with one nat, all others with none. The scores of a model are then one product with its log-likelihoods.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,10 +29,10 @@ _TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class LinearScores:
-    """Scores of one task as sums of log-likelihoods: ``constant`` rows, and of each of ``columns`` a weight of each
-    request.
+    """Scores of one task as sums of log-likelihoods: the rows if all of these are 0 (``constant``), and each request's
+    weight in each column.
 
-    ``weights`` are (requests of an item, rows) by column, ``place`` (the same shape) says which requests; -1: none.
+    ``weights`` are (requests of an item, rows) by column; ``place``, of the same shape, says which requests; -1: none.
     """
 
     constant: pd.DataFrame
@@ -41,7 +41,7 @@ class LinearScores:
 
     @classmethod
     def of(cls, bench: Harness, task: str) -> "LinearScores":
-        """Raises ValueError where no column of the scores is such a sum."""
+        """The scores of ``task``. Raises ValueError if no column of them is such a sum."""
         requests = bench.requests[task].reset_index(drop=True)
         number = requests.groupby("item_id", sort=False).cumcount().to_numpy()
         count = number.max() + 1
@@ -70,17 +70,17 @@ class LinearScores:
         return cls(constant.assign(**unknown), linear, place)
 
     def of_values(self, values: Array) -> pd.DataFrame:
-        """The scores of a model whose requests have these log-likelihoods; what is no sum of them is missing."""
+        """The scores of a model whose requests have these log-likelihoods; columns that are no sums are missing."""
         mine = np.where(self.place < 0, 0.0, np.append(values, 0.0)[self.place])
         sums = {name: (weight * mine).sum(axis=0) for name, weight in self.weights.items()}
         return self.constant.assign(**{name: self.constant[name] + each for name, each in sums.items()})
 
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.experiment.run`, for all that the benchmark's headlines declare of tasks of texts.
+    """As :func:`biasatlas.simulation.experiment.run`, for all that the benchmark's headlines declare on tasks of texts.
 
-    The ground truth is the estimate without noise, as an expectation of a sum is. Raises ValueError where the evidence
-    rests on scores that are no sums of log-likelihoods.
+    The ground truth of a dose is the estimate without noise, since the noise in a sum has mean 0. Raises ValueError if
+    the evidence rests on scores that are no sums of log-likelihoods.
     """
     seeds, score = list(seeds), _scoring(study, bench)
 
@@ -114,13 +114,13 @@ def _scoring(study: Study, bench: Harness) -> Callable[[SimulatedEntry], pd.Data
 
 
 def sums(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.DataFrame]:
-    """What gives the scores of the model of a seed, of texts: sums of their log-likelihoods."""
+    """A function from a seed to its model's scores of texts, as sums of log-likelihoods."""
     score = _scoring(study, bench)
     return lambda seed: score(study.entry(setting, seed, bench.groups))
 
 
 def declared(bench: Harness, scores: pd.DataFrame) -> list[Evidence]:
-    """The evidence of one model's ``scores`` for which a headline declares what a model without bias has."""
+    """The evidence from one model's ``scores`` for which a headline declares a null."""
     given = registry.evidence(bench.benchmark)
     if given is None:
         raise ValueError(f"{bench.benchmark} gives no evidence")
@@ -128,7 +128,7 @@ def declared(bench: Harness, scores: pd.DataFrame) -> list[Evidence]:
 
 
 def row(evidence: Evidence, seed: int, ground_truth: float = np.nan) -> dict[str, Any]:
-    """A row of an experiment; without a ``ground_truth`` none is known."""
+    """A row of an experiment; ``ground_truth`` is missing (NaN) if it is not known."""
     of = ", ".join(filter(None, [evidence.part, *evidence.category.split("-")]))
     return {"metric": evidence.metric, "of": of, "seed": seed, **_estimate(evidence), "ground_truth": ground_truth}
 

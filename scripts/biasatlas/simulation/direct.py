@@ -1,5 +1,5 @@
-"""Questions and pairs for many simulated models at once: no answer is written out or read, so that whole benchmarks are
-quick."""
+"""Questions and pairs for many simulated models at once: no answer is written out or parsed, so that whole benchmarks
+are quick."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,12 +27,12 @@ from biasatlas.simulation.studies import Headline, Study
 
 Columns = dict[str, NDArray]
 Array = NDArray[np.float64]
-#: The probability of each question's first option, its log odds, and how much likelier it is in nats (of choices
-#: missing), for a model.
+#: Model -> the probability of each question's first option, its log odds, and how much likelier it is in nats (missing
+#: for choices).
 ModelRun = Callable[[SimulatedEntry], tuple[Array, Array, Array]]
 
 
-#: What is the same for all models of a test instance's score.
+#: Columns of a test instance's score that are the same for all models.
 _INSTANCE = [
     *("instance_id", "template_id", "type", "identity_1", "identity_2", "draws_1", "draws_2", "pronouns", "status"),
     *("model", "task", "category"),
@@ -41,8 +41,8 @@ _INSTANCE = [
 
 @dataclass(frozen=True)
 class _Task:
-    """A task's ``items`` and what an entry's scores of them are, as columns; an estimate is over clusters of
-    ``unit``."""
+    """A task's ``items``; what an entry scores on them, as columns (``measure``); the ``estimate`` from these, over
+    clusters of ``unit``."""
 
     items: pd.DataFrame
     unit: str
@@ -52,7 +52,7 @@ class _Task:
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
     """As :func:`biasatlas.simulation.experiment.run`, for accuracies, bias scores and stereotype scores of one task,
-    and DBB."""
+    and for DBB."""
     if study.benchmark == "dbb":
         return _run_shifts(study, setting, bench, seeds)
     (name,) = study.tasks
@@ -76,7 +76,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
 
 
 def _inside(items: pd.DataFrame, headline: Headline) -> NDArray[np.bool_]:
-    """Whether a headline is over each item."""
+    """Whether each item counts in a headline."""
     keys = {name: value for name, value in headline.keys.items() if value not in ("overall", "all")}
     return (items[list(keys)] == list(keys.values())).all(axis=1).to_numpy()
 
@@ -105,7 +105,7 @@ def _questions(bench: Harness) -> _Task:
 
 
 def _pairs(bench: Harness) -> _Task:
-    """Which of two texts is the likelier one."""
+    """Whether the more stereotypical of two texts is the likelier one."""
     options, questions, requests = cast(PairsOptions, bench.options), bench.questions["pair"], bench.requests["pair"]
     places_of = requests.reset_index(drop=True).reset_index().pivot(index="item_id", columns="label", values="index")
     more, less = places_of["more"].to_numpy(int), places_of["less"].to_numpy(int)
@@ -119,7 +119,7 @@ def _pairs(bench: Harness) -> _Task:
 
 
 def _choices(bench: Harness) -> _Task:
-    """The mean probability of the more stereotypical of two texts over the orders of a question, among the two."""
+    """The share of the more stereotypical of two texts in the probability of the two, over the orders of a question."""
     questions, requests = bench.questions["pair_choice"], bench.requests["pair_choice"]
     codes, names = pd.factorize(requests["item_id"])
     first = requests["order"].str.startswith('["more"').to_numpy(bool)
@@ -140,8 +140,8 @@ def _preference(headline: Headline, scores: pd.DataFrame, unit: pd.Series) -> Es
 
 
 def shifts(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.DataFrame]:
-    """What gives the scores of the model of a seed, of DBB: instances are made once, and only the two probabilities of
-    each change."""
+    """A function from a seed to its model's scores on DBB. Instances are made once, since models differ only in the two
+    probabilities of each."""
     (task,) = study.tasks
     answers = {task: bench.questions[task].answer(study.entry(setting, 0, bench.groups))}
     instances = bench.scored(answers, "any")[_INSTANCE].assign(p_value=np.nan)
@@ -163,7 +163,7 @@ def shifts(study: Study, setting: str, bench: Harness) -> Callable[[int], pd.Dat
 
 
 def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """The same of DBB; ``margin`` is what a model's confidence explains of its shift."""
+    """As :func:`run`, for DBB; ``margin`` is the part of a model's shift that its confidence explains."""
     options, scored = cast(DBBOptions, bench.options), shifts(study, setting, bench)
     truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     rows = []
@@ -189,7 +189,7 @@ def _run_shifts(study: Study, setting: str, bench: Harness, seeds: Iterable[int]
 
 
 def _shown_options(bench: Harness) -> tuple[pd.Index, ModelRun]:
-    """Items, and the first option's probability among the two and its mean log odds, over the orders shown."""
+    """Items, and what gives the first option's probability among the two and its mean log odds, over the orders."""
     requests, questions = bench.requests["MCQ"], bench.questions["MCQ"]
     codes, names = pd.factorize(requests["item_id"])
     shown_first = (requests["order"] == 1).to_numpy()
@@ -205,7 +205,7 @@ def _shown_options(bench: Harness) -> tuple[pd.Index, ModelRun]:
 
 
 def _continuations(bench: Harness) -> tuple[pd.Index, ModelRun]:
-    """Items, and the first option's share of reciprocal perplexity, a mean over variations, and its log odds."""
+    """Items; what gives the first option's mean share of reciprocal perplexity over variations, and its log odds."""
     requests, questions = bench.requests["SG"], bench.questions["SG"]
     if cast(DBBOptions, bench.options).sg_normalise != "per_variation":
         raise ValueError("shares of texts are averaged over variations")

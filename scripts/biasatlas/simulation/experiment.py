@@ -9,16 +9,16 @@ from biasatlas.simulation.ground_truth import ground_truth
 from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import Headline, Study
 
-#: Columns of an experiment: what its rows are of, the seed, the numbers of a row, and the ground truth.
+#: Columns of an experiment: what a row is about, its seed, its numbers, and the ground truth.
 COLUMNS = ("metric", "of", "seed", "value", "ci_low", "ci_high", "n", "n_clusters", "p_value", "ground_truth")
 
 
-#: Requests that are answered and scored together: several models at once where each is asked little.
+#: Requests that are answered and scored together: several models at once if each is asked few.
 REQUESTS = 60_000
 
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """A row for each seed and headline, with :data:`COLUMNS`; what a row of a table misses is missing."""
+    """A row for each seed and headline, with :data:`COLUMNS`; what a table does not have is missing."""
     truths = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for headline in study.headlines]
     entries = {str(seed): study.entry(setting, seed, bench.groups) for seed in seeds}
     together = max(1, REQUESTS // sum(map(len, bench.requests.values())))
@@ -38,7 +38,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
 
 
 def labelled(study: Study, runs: pd.DataFrame) -> pd.DataFrame:
-    """``runs`` whose column ``headline`` numbers those of the study, with :data:`COLUMNS`."""
+    """``runs``, whose column ``headline`` has numbers of the study's headlines, with :data:`COLUMNS`."""
     names = pd.DataFrame([(headline.metric, headline.of) for headline in study.headlines], columns=["metric", "of"])
     return names.loc[runs["headline"]].reset_index(drop=True).join(runs.reset_index(drop=True))[list(COLUMNS)]
 
@@ -48,8 +48,8 @@ def _batches(entries: list, size: int) -> list[list]:
 
 
 def _put_together(scores: pd.DataFrame, headlines: Sequence[Headline]) -> pd.DataFrame:
-    """``scores`` whose groups that no headline looks at are one: a table need not estimate each. What is over all
-    stays."""
+    """``scores`` with all groups merged that no headline is about, so that a table need not estimate each. Numbers over
+    all groups stay the same."""
     for name in dict.fromkeys(name for headline in headlines for name in headline.keys):
         if name in scores:
             wanted = {headline.keys[name] for headline in headlines if name in headline.keys}
@@ -64,7 +64,7 @@ def _measured(table: pd.DataFrame, headline: Headline) -> dict[str, float]:
         raise ValueError(f"{headline}: {len(found)} rows of the table; a headline is one")
     columns = ("value", "ci_low", "ci_high", "n", "n_clusters")
     values = {name: float(found[name].iloc[0]) if name in found else np.nan for name in columns}
-    if "lower_bound" in found and found["lower_bound"].notna().all():  # as in verdicts, answers that are missing widen
+    if "lower_bound" in found and found["lower_bound"].notna().all():  # as in verdicts, missing answers widen it
         values["ci_low"] += min(float(found["lower_bound"].iloc[0]) - values["value"], 0.0)
         values["ci_high"] += max(float(found["upper_bound"].iloc[0]) - values["value"], 0.0)
     tests = rows.loc[rows["metric"] == headline.test, "value"]

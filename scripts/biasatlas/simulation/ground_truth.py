@@ -1,7 +1,7 @@
 """A metric's value by the formula alone: computed from roles and settings, apart from the code that estimates it.
 
-Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that no function
-here knows has no ground truth; whether it raises false alarms, and what it finds, is looked at all the same.
+Expectations over normal noise are in closed form, or Gauss-Hermite quadrature of one normal. A metric that has no
+function here has no ground truth; its false alarms and its power are measured all the same.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ from biasatlas.simulation.studies import Headline
 Array = NDArray[np.float64]
 GroundTruth = Callable[[Harness, SimulatedEntry, dict[str, str]], float]
 
-#: Nodes and weights of the expectation of a function of a standard normal.
+#: Nodes and weights for the expectation of a function of a standard normal.
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(41)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
@@ -36,8 +36,8 @@ _GROUND_TRUTHS: dict[tuple[str, str, str], GroundTruth] = {}
 def ground_truth(bench: Harness, entry: SimulatedEntry, headline: Headline) -> float:
     """The ground truth of a headline under the settings of ``entry``; missing where none is known.
 
-    So is it where tokens have costs of their own, which are other ones with each seed, and under a nuisance that is no
-    setting.
+    It is also missing if tokens have costs of their own, which differ between seeds, and under a nuisance that is no
+    setting of the model.
     """
     if entry.token_noise or bench.nuisance:
         return np.nan
@@ -56,7 +56,7 @@ def _of(owner: str, table: str, *metrics: str) -> Callable[[GroundTruth], Ground
 
 
 def _sentences(bench: Harness, entry: SimulatedEntry, task: str, reduction: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The compared value of each sentence without noise, and what its noise is divided by: items by label."""
+    """The compared value of each sentence without noise, and the divisor of its noise: items by label."""
     questions = bench.questions[task]
     requests, asked = bench.requests[task], questions.asked
     if questions.texts is None:
@@ -72,7 +72,7 @@ def _sentences(bench: Harness, entry: SimulatedEntry, task: str, reduction: str)
 def _won(
     entry: SimulatedEntry, values: pd.DataFrame, sizes: pd.DataFrame, one: str, other: str, signs: dict
 ) -> pd.Series:
-    """Probability that sentence ``one`` has the greater value: its own noise and the cluster's share of preferences."""
+    """Probability that sentence ``one`` has the greater value, under its own noise and the cluster's preferences."""
     own = (1 - entry.icc) * (sizes[one] ** -2.0 + sizes[other] ** -2.0)
     shared = 2 * entry.icc * (signs[one] / sizes[one] - signs[other] / sizes[other]) ** 2
     spread = entry.noise * np.sqrt(own + shared)
@@ -114,8 +114,8 @@ for _metric in ("stereotype_score", "language_modelling_score", "icat", "icat_co
 @_of("stereoset", "prompted", "stereotype_score")
 @_of("pairs", "prompted", "stereotype_score")
 def _choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """The mean preference among the two: the logistic of the bias and a normal with variance 2 noise², where no letter
-    is preferred, words cost nothing, no group has a bias of its own, and all orders of a question share their noise."""
+    """The mean preference among the two: the mean logistic of the bias plus a normal of variance 2 noise². Missing if a
+    letter is preferred, words cost something, a group has its own bias, or orders of a question have own noise."""
     if entry.letter or entry.letter_by_group or entry.text_cost or entry.bias_by_group or entry.prompt_correlation < 1:
         return np.nan
     return 100 * float(_WEIGHTS @ expit(entry.bias + np.sqrt(2) * entry.noise * _NODES))
@@ -130,9 +130,9 @@ def _bbq_accuracy(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -
 
 @_of("questions", "bias", "bias_score")
 def _bbq_bias(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """Target minus other person: among all answers in ambiguous contexts, in others among those that name a person;
-    there, but for the paper's formula, the mean of that over items whose right answer is the target and over the
-    others.
+    """Target minus other person, as a share: in ambiguous contexts of all answers that name an option, in others of
+    those that name a person. In the latter, unless the formula is the paper's, it is the mean of two such shares: over
+    items whose right answer is the target, and over the others.
     """
     shares = _bbq(bench, entry, keys)
     shares = shares[shares["target"].notna()]
@@ -144,15 +144,15 @@ def _bbq_bias(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> fl
 
 
 def _bbq(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> pd.DataFrame:
-    """Expected answers by item (``target``, ``other``, ``gold`` and ``named``, any option; ``aligned``: the target is
-    right), over clusters' preferences."""
+    """Expected shares of answers by item, over clusters' preferences, in a table's row: ``target``, ``other``, ``gold``
+    and ``named`` (any option); ``aligned``: the target is right."""
     rows = _expected(bench, entry.model_dump_json())
     return rows[_within(bench, keys, rows.index)]
 
 
 @lru_cache(maxsize=1)
 def _expected(bench: Harness, settings: str) -> pd.DataFrame:
-    """The same of all items, by the settings of an entry; kept for the next row of the same model."""
+    """:func:`_bbq` for all items, by the settings of an entry; kept for the next row of the same model."""
     entry = SimulatedEntry.model_validate_json(settings)
     asked = bench.questions["question"].asked
     bias_roles = asked.roles
@@ -181,7 +181,7 @@ def _expected(bench: Harness, settings: str) -> pd.DataFrame:
 
 @_of("dbb", "consistency", "consistent_shift")
 def _dbb_choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """Of choices: the noise of a question is that of its two options, in whatever order."""
+    """For choices: the noise of a question is that of its two options, in whatever order."""
     requests, bias_roles = bench.requests["MCQ"], bench.questions["MCQ"].asked.roles
     one = (requests["order"] == 1).to_numpy()
     log_odds = 2 * entry.bias * bias_roles.stereotype_sign[one, 0]
@@ -192,7 +192,7 @@ def _dbb_choice(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> 
 
 @_of("dbb", "sg_consistency", "consistent_shift")
 def _dbb_continuation(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """Of continuations. Per-token noise is sd / n_tokens; probabilities are averaged over a question's variations."""
+    """For continuations. Per-token noise is sd / n_tokens; probabilities are averaged over a question's variations."""
     requests, questions = bench.requests["SG"], bench.questions["SG"]
     if questions.texts is None:
         raise ValueError("semi-generation has texts")
@@ -217,10 +217,10 @@ def _mean_logistic(log_odds: Array, spread: Array) -> Array:
 
 
 def _common_shift(p: pd.DataFrame, affected: float, category: str) -> float:
-    """The signed root of the mean product of shifts in two types of a template, each less its type's mean; in points.
+    """The signed root of the mean product of a template's shifts in two types, each minus its type's mean; in points.
 
-    ``p`` has a question's probabilities by its item: ``biased`` in the share ``affected`` of templates, in all types of
-    a template alike, ``fair`` in others. Over every two types of a category and every two identities.
+    ``p`` has a question's probabilities by item: ``biased`` in the share ``affected`` of templates, in all types of a
+    template alike, ``fair`` in others. The mean is over every two types of a category and every two identities.
     """
     names = pd.MultiIndex.from_tuples(
         [tuple(name.split("/")) for name in p.index], names=["template", "type", "identity"]
@@ -244,7 +244,7 @@ def _common_shift(p: pd.DataFrame, affected: float, category: str) -> float:
 
 @_of("twbias", "own_group", "own_term_advantage")
 def _own_term(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """The bias in nats a sentence; an edit costs what it costs beside it, in a sentence with one place."""
+    """The bias in nats a sentence; missing if an edit has a cost, which adds to it in a sentence with one place."""
     return entry.bias if not entry.edit else np.nan
 
 
@@ -256,8 +256,8 @@ def _own_group(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> f
 
 @_of("mcbe", "scores", "score")
 def _mcbe(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
-    """PC: the mean over items of that over every two words of E exp(-rate (d / 2)^2), d being normal; other tasks:
-    none.
+    """For PC, the mean over items of the mean over every two words of E exp(-rate (d / 2)^2), with normal d; missing
+    for other tasks.
 
     With mean m and variance v, E exp(-k d^2) is exp(-k m^2 / (1 + 2 k v)) / sqrt(1 + 2 k v).
     """
@@ -281,7 +281,7 @@ def _mcbe(bench: Harness, entry: SimulatedEntry, keys: dict[str, str]) -> float:
 
 
 def _within(bench: Harness, keys: dict[str, str], item_ids: pd.Index) -> Array:
-    """Which of the items a table's row is of."""
+    """Whether each of the items counts in a table's row."""
     items = bench.items.set_index("item_id").loc[item_ids]
     inside = np.ones(len(items), bool)
     for name in ("category", "direction", "condition"):

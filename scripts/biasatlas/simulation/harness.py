@@ -18,16 +18,16 @@ from biasatlas.simulation.asked import Array, TaskRequests
 from biasatlas.simulation.nuisances import Nuisance
 from biasatlas.simulation.studies import Study
 
-#: Ends the number of a model in front of names; scores begin with a name.
+#: Ends the number of a model in front of an id; the first column of scores holds such an id.
 _OF = "|"
-#: Clusters that are left where a study takes but some of them; of a sample it takes all.
+#: A study takes only some of the clusters (``every``) if at least this many are left; of a sample it takes all.
 _LEFT = 20
 #: Columns that tie items, requests, responses and scores together.
 _NAMES = ("request_id", "item_id", "template_id")
 
 
 def _renamed(rows: pd.DataFrame, place: str) -> pd.DataFrame:
-    """``rows`` with ``place`` in front of each name."""
+    """``rows`` with ``place`` in front of each id."""
     return rows.assign(**{name: place + rows[name] for name in _NAMES if name in rows})
 
 
@@ -35,8 +35,8 @@ def _renamed(rows: pd.DataFrame, place: str) -> pd.DataFrame:
 class Harness:
     """The requests of some tasks of a benchmark under a protocol, ready to be answered as often as wanted.
 
-    ``requests`` maps a task to its requests, ``categories`` to those that are scored. Where there is a ``nuisance``,
-    models answer, or are scored, under it.
+    ``requests`` maps a task to its requests, ``categories`` to the categories that are scored. If there is a
+    ``nuisance``, models answer, or are scored, under it.
     """
 
     benchmark: str
@@ -57,8 +57,8 @@ class Harness:
         tasks: Collection[str],
         wanted: Collection[str] = (),
     ) -> "Harness":
-        """The ``tasks`` of a benchmark under a ``protocol``, of the ``wanted`` categories or of all; those that have
-        some.
+        """Those ``tasks`` of a benchmark under a ``protocol`` that have any of the ``wanted`` categories (empty: all),
+        in these categories.
 
         ``resources`` are the shipped files of all of its steps.
         """
@@ -82,7 +82,7 @@ class Harness:
         return cls.of(study.benchmark, study.protocol, resources, items, study.tasks, study.categories)
 
     def only(self, task: str) -> "Harness":
-        """One of its tasks."""
+        """The harness of one of its tasks."""
         return replace(self, requests={task: self.requests[task]}, categories={task: self.categories[task]})
 
     @cached_property
@@ -127,8 +127,7 @@ class Harness:
         return {name: [group for _, group in of] for name, of in groupby(sorted(pairs), key=itemgetter(0))}
 
     def scores(self, entry: SimulatedEntry, name: str, judge: SimulatedEntry | None = None) -> pd.DataFrame:
-        """The scores of a model of this ``name``, as a run would write them; the ``judge`` is it itself unless
-        given."""
+        """The scores of a model of this ``name``, as a run would write them; without a ``judge`` it judges itself."""
         answers = {task: questions.answer(entry) for task, questions in self.questions.items()}
         return self.disturbed(self.scored(answers, name, judge or entry), entry.seed)
 
@@ -152,10 +151,10 @@ class Harness:
             yield category, score(*given, category, self.options, self.resources, judgements)
 
     def scores_of(self, entries: Mapping[str, SimulatedEntry], judge: SimulatedEntry | None = None) -> pd.DataFrame:
-        """The scores of several models by name, scored together: items once for each; tasks with a judge need a
-        ``judge``.
+        """The scores of several models by name, scored together, with a copy of the items for each; tasks with a judge
+        need a ``judge``.
 
-        Most of what scoring a few thousand items takes does not depend on their number.
+        This saves time: most of what scoring a few thousand items costs does not depend on their number.
         """
         parts = []
         places = [f"{place}{_OF}" for place in range(len(entries))]
@@ -181,13 +180,13 @@ class Harness:
         return pd.concat(each, ignore_index=True) if self.nuisance else together
 
     def table(self, name: str, scores: pd.DataFrame) -> pd.DataFrame:
-        """A table of the benchmark from scores, of whatever other tasks they are too."""
+        """A table of the benchmark from ``scores``, which may be of other tasks too."""
         spec = registry.spec_view(self.benchmark, "studies")
         mine = scores[scores["task"].isin(spec.tables[name].tasks)]
         return registry.tables(self.benchmark)[name](mine, self.options, self.resources.published, {})
 
     def _judged(self, task: str, responses: pd.DataFrame, judge: SimulatedEntry) -> pd.DataFrame | None:
-        """What the judge says of the responses, asked again where it cannot be read; None where there is none."""
+        """The judge's replies on the responses, asked again if they cannot be parsed; None for an unjudged task."""
         if not registry.spec_view(self.benchmark, "studies").tasks[task].judged:
             return None
         build = registry.build_judge_requests(self.benchmark)

@@ -1,4 +1,4 @@
-"""Studies measured, each in the way that it names; and a described benchmark tested on simulated models."""
+"""Measures studies, each in the way that it names, and tests a described benchmark on simulated models."""
 
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
@@ -38,13 +38,13 @@ _WAYS: dict[str, Callable[..., pd.DataFrame]] = {
 
 
 def measure(study: Study, setting: str, bench: Harness, seeds: int) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.experiment.run`, in the study's way, for so many ``seeds``; ``bench`` has what it
-    asks."""
+    """As :func:`biasatlas.simulation.experiment.run`, in the way that the study names, with this number of ``seeds``.
+    ``bench`` has the study's requests."""
     return _WAYS[study.by](study, setting, bench.under(study.nuisance(setting)), study.seeds(setting, seeds))
 
 
-#: How many times as many models are asked where the first ones leave a headline's card inconclusive. At 40 and 200 the
-#: two chances to pass together let a share of a tenth called biased through in fewer than one case of twenty.
+#: This many times as many models are asked if a headline's card is inconclusive. With 40 and then 200 models, a metric
+#: that calls a tenth of fair models biased passes in fewer than one case of twenty, both chances together.
 MORE = 5
 
 
@@ -52,9 +52,9 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
     """Measure every headline of benchmark ``name`` on simulated models of the items in folder ``data`` ('': its
     sample).
 
-    So many models (``seeds``) of each bias, and under each nuisance without bias, which say as they come how they did;
-    MORE times as many where these leave a headline's card inconclusive. The cards go beside the description. Raises
-    UserError as :func:`test_description`, and where studies or nothing are there.
+    It asks ``seeds`` models of each bias and, without bias, under each nuisance, and MORE times as many where a card
+    is inconclusive. It yields a line for each setting that is done, and writes the cards beside the description.
+    Raises UserError as :func:`test_description`, and if the studies ship or no headline has a null.
     """
     folder, items = described_items(name, data)
     described, path = registry.description(name), card_file(name)
@@ -100,10 +100,10 @@ def _experiment(study: Study, items: pd.DataFrame, seeds: int, setting: str) -> 
 
 
 def test_description(name: str, data: str) -> tuple[str, bool]:
-    """What is to be read about benchmark ``name`` on the files of folder ``data`` ('': its sample), and whether all is
-    right.
+    """A text on what benchmark ``name`` makes of the files in folder ``data`` ('': its sample), and whether all scores
+    are as theory says.
 
-    Raises UserError for a name that is no described benchmark's, and where there are no data.
+    Raises UserError if ``name`` is no described benchmark, and if there are no data.
     """
     _, items = described_items(name, data)
     spec = registry.load_spec(name)
@@ -137,12 +137,12 @@ def described_items(name: str, data: str) -> tuple[Path, pd.DataFrame]:
     return folder, registry.read_items(name)(raw_files(names, [folder / each for each in names]), Resources({}))
 
 
-#: Columns of a case that are no factor's.
+#: Columns of a case that are no factors.
 _CASE = ("item_id", "category", "scenario", "arm", "placebo", "document")
 
 
 def _in_words(item: dict[str, str]) -> str:
-    """What an item is taken to mean, to be read by who knows the data."""
+    """What an item is taken to mean, for a person who knows the data."""
     if "more" in item:
         return f"{item['more']!r} is the stereotype, {item['less']!r} is not"
     if "gold" in item and "target" not in item:
@@ -165,7 +165,7 @@ RESPONDERS = {
     "unknown": SimulatedEntry(kind="simulated", unknown=1000.0, noise=0.0),
 }
 _READ: tuple[ReadingStep, ...] = ("requests", "scores", "tables")
-#: How far a score may be from theory, in its unit: what rounding makes.
+#: How far rounding may move a score from theory, in its unit.
 _TOLERANCE = 1e-4
 
 
@@ -254,8 +254,8 @@ def _theory(benchmark: str, items: pd.DataFrame) -> Iterator[Expected]:
 
 
 def _contexts(items: pd.DataFrame) -> Iterator[Expected]:
-    """Who draws is right in a third of the questions in which groups differ, and tells them apart in two thirds of the
-    others."""
+    """A respondent that answers at random is right in a third of the questions in which groups differ, and
+    distinguishes the groups in two thirds of the others."""
     differ, equal = (items[items["condition"] == name] for name in ("differ", "equal"))
     first = 100 * float((differ["gold"] == "A").mean())
     drawn = 100 * len(differ) / (len(differ) + 2 * len(equal))
@@ -268,8 +268,8 @@ def _contexts(items: pd.DataFrame) -> Iterator[Expected]:
 
 
 def _decisions(described: DecisionsDescription, items: pd.DataFrame) -> Iterator[Expected]:
-    """No case is better than another but by its level: who decides by that puts it last, who does not answers by
-    chance."""
+    """Cases differ only by their level: a respondent that decides by it gives it the least favourable answer; the
+    answers of others do not depend on it."""
     values = list(described.labels.values())
     worst = min(values) - sum(values) / len(values)
     alone = bool((items[list(described.factors)].notna().sum(axis=1) <= 1).all())

@@ -1,8 +1,8 @@
-"""Word models that are fair by construction: trained on a benchmark's own texts, in which groups are exchanged by
-chance.
+"""Word models that are fair by construction: trained on a benchmark's own texts, in which groups are exchanged at
+random.
 
-Unlike a formula they have likings that no one chose: rare words, words that follow one another, words that call for
-others. A trigram model with word triggers and a cache of the text so far is all of these, and takes a second to train.
+Unlike a formula they have preferences that nobody chose, as for rare words, or for words that follow or trigger others.
+A trigram model with word triggers and a cache of the text so far has all of these, and trains in a second.
 """
 
 import math
@@ -27,13 +27,13 @@ from biasatlas.simulation.studies import Study
 
 #: Shares of a word's probability: by the two words before it, by one, by triggers, by the cache, by its frequency.
 _SHARES = (0.35, 0.25, 0.1, 0.1, 0.2)
-#: Words before a word that may trigger it.
+#: How many words before a word may trigger it.
 _REACH = 6
-#: Share of the texts of a biased model that have the stereotype, and, times its bias, of those that keep their group.
+#: Share of a biased model's texts that have the stereotype; times its bias, share of the texts that keep their group.
 _PLANTED, _KEPT = 0.65, 0.5
 
 Words = Sequence[str]
-#: The texts that a model sees, one of each item: drawn, with so much bias or 0, the ``share`` of one side's.
+#: (generator, bias, share) -> the texts that a model sees, one of each item; ``share`` is that of one side's texts.
 Draw = Callable[[np.random.Generator, float, float], Iterator[str]]
 
 
@@ -56,7 +56,7 @@ class WordModel:
         self._sums = {history: sum(counts.values()) for history, counts in self._next.items()}
 
     def log_likelihood(self, prefix: Words, continuation: Words) -> float:
-        """Of the words of a ``continuation`` after those of a ``prefix``, in nats."""
+        """The log-likelihood of the words of ``continuation`` after those of ``prefix``, in nats."""
         text, total = [*prefix, *continuation], 0.0
         for place in range(len(prefix), len(text)):
             total += math.log(self._probability(text[:place], text[place]))
@@ -79,10 +79,10 @@ class WordModel:
 
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.claims.run`, of models trained anew for each seed; no ground truth is known.
+    """As :func:`biasatlas.simulation.claims.run`, for models trained anew for each seed; no ground truth is known.
 
-    A model sees one text of each item, drawn by the benchmark's function here: without bias all groups are alike in it,
-    with bias they are not.
+    A model sees one text of each item, drawn by the benchmark's function here: without bias all groups are treated
+    alike, with bias they are not.
     """
     (task,) = study.tasks
     drawn = {"stereoset": _sentences, "twbias": _exchanged}.get(study.benchmark, _either)(bench)
@@ -114,7 +114,7 @@ def _words(texts: Sequence[str], questions: Questions, seed: int) -> Array:
 
 
 def _network(texts: Sequence[str], questions: Questions, seed: int) -> Array:
-    """The same by a transformer of 2 layers that is trained on them, and asked as any model is."""
+    """Log-likelihoods by a transformer of 2 layers that is trained on ``texts``, and asked as any model is."""
     from biasatlas.models.local.answer import CausalModel  # torch takes seconds, and other studies need none
     from biasatlas.models.local.load import load
     from biasatlas.models.planted.train import train_on
@@ -126,8 +126,8 @@ def _network(texts: Sequence[str], questions: Questions, seed: int) -> Array:
 
 
 def _either(bench: Harness) -> Draw:
-    """Either text of a pair: that with the words of the first side with the probability ``share``, with bias the
-    stereotype."""
+    """One text of each pair: without bias, that with the words of the first side with the probability ``share``; with
+    bias, the stereotype with the probability ``_PLANTED``."""
     first = (bench.items["direction"] == bench.items["direction"].iloc[0]).to_numpy()
 
     def drawn(rng: np.random.Generator, bias: float, share: float) -> Iterator[str]:
@@ -139,8 +139,8 @@ def _either(bench: Harness) -> Draw:
 
 
 def _sentences(bench: Harness) -> Draw:
-    """The stereotype of an item with the probability ``share``, or else the other sentence, with any target of its form
-    in place of its own; with a bias of 1 half of them as they were written."""
+    """The stereotype of an item with the probability ``share``, else the other sentence, with any target of its form in
+    place of its own; with a bias of 1, half of the sentences keep their own."""
     own = bench.items.set_index("item_id")[list(COMPARED)].to_dict("index")
     known: dict[str, list[Mapping[str, str]]] = {name: [texts] for name, texts in own.items()}
     for swap in swaps(bench.items, bench.resources.yaml(TARGETS), None):
@@ -155,7 +155,7 @@ def _sentences(bench: Harness) -> Draw:
 
 
 def _exchanged(bench: Harness) -> Draw:
-    """A sentence with any term of any group; with a bias of 1 half of them with one of its own group."""
+    """A sentence with any term of any group; with a bias of 1, half of the sentences have a term of their own group."""
     requests = bench.requests["perplexity"].merge(bench.items[["item_id", "target_group"]], on="item_id")
     mine = requests["reference_group"].fillna(requests["target_group"]).map(of_group) == requests["target_group"]
     texts = [dict.fromkeys(some) for _, some in requests["continuation"].groupby(requests["item_id"])]

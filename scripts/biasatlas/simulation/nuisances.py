@@ -1,7 +1,7 @@
 """What a model without bias may do that a metric could mistake for bias: a function for each, marked with its class.
 
-A new one is one function here: its first line says what the model does, and it reaches every study with requests that
-it is of, but those of trained models. Three forms, told apart by what they are given:
+A new one is one function here: its docstring's first line says what the model does, and every study with requests of
+its kinds tries it, except studies of trained models. Its first parameter decides which of three forms it has:
 
 ``groups``                 returns settings of the simulated model; ``groups`` are those it is asked about, by category
 ``asked, values, seed``    returns other values than the formula's: nats of texts, or log odds of labels (requests,
@@ -35,7 +35,7 @@ Groups = Mapping[str, Sequence[str]]
 
 @dataclass(frozen=True)
 class Nuisance:
-    """A nuisance of a class: the function, the kinds of request it is ``of``, the columns of items it reads."""
+    """A nuisance of a class: the function, the kinds of request that it is for, the columns of items that it reads."""
 
     kind: Class
     act: Callable[..., Any]
@@ -44,7 +44,7 @@ class Nuisance:
 
     @property
     def name(self) -> str:
-        """That of its function."""
+        """The name of its function."""
         return self.act.__name__
 
     @property
@@ -58,7 +58,7 @@ class Nuisance:
         return next(iter(inspect.signature(self.act).parameters))
 
     def fits(self, spec: "Spec", tasks: Collection[str]) -> bool:
-        """Whether it says anything of the ``tasks`` of a benchmark."""
+        """Whether it applies to the ``tasks`` of a benchmark."""
         asked = {spec.tasks[task].kind for task in tasks}
         return not asked.isdisjoint(self.of) and set(self.columns) <= set(spec.items)
 
@@ -79,7 +79,7 @@ def nuisance(kind: Class, of: Collection[str], columns: Collection[str] = ()) ->
 
     def mark(function: Callable) -> Callable:
         made = Nuisance(kind, function, of, columns)
-        if made.form not in FORMS:  # it would be tried without being there
+        if made.form not in FORMS:  # it would count as tried, and do nothing
             raise ValueError(f"{made.name}: its first parameter is {made.form!r}, expected one of {', '.join(FORMS)}")
         NUISANCES[made.name] = made
         return function

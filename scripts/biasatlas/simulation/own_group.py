@@ -1,5 +1,4 @@
-"""TWBias's own-group regressions for many simulated models at once: only what is regressed changes from model to
-model."""
+"""TWBias's own-group regressions for many simulated models at once: models differ only in the outcomes."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -25,8 +24,8 @@ from biasatlas.stats.regression import coefficients, coefficients_replicates
 from biasatlas.stats.replicates import Crossed, cluster_sets
 
 Places = NDArray[np.int_]
-#: Rounds as :func:`biasatlas.benchmarks.shared.order.rounds_of` gives them, and what gives the evidence at the end of
-#: each by the models of some seeds.
+#: Rounds as :func:`biasatlas.benchmarks.shared.order.rounds_of` gives them; and a function from rounds and seeds to the
+#: evidence from each seed's model at the end of each round.
 Rounds = Sequence[tuple[float, Sequence[str]]]
 InRounds = Callable[[Rounds, Sequence[int]], Iterator[tuple[int, Iterable[tuple[float, Iterable[Evidence]]]]]]
 
@@ -40,8 +39,8 @@ def run(
 ) -> pd.DataFrame:
     """As :func:`biasatlas.simulation.experiment.run`, for headlines of the table `own_group`.
 
-    ``values`` are log-likelihoods of the requests by a model of a seed, of which no ground truth is known; by the
-    formula unless given.
+    ``values`` gives log-likelihoods of the requests by a seed's model, for which no ground truth is known; by default
+    they follow from the formula.
     """
     found, seeds = _designs(study, bench), list(seeds)
     outcomes = _outcomes(study, setting, bench, found, values)(seeds)
@@ -63,8 +62,8 @@ def run(
 
 
 def in_rounds(study: Study, setting: str, bench: Harness) -> InRounds:
-    """What gives the evidence of the models of some seeds at the end of each of some rounds: regressions are prepared
-    once, of which a round has some rows."""
+    """A function from rounds and seeds to the evidence at the end of each round. The regressions are prepared once, and
+    a round uses some of their rows."""
     spec, designs = registry.load_spec("twbias"), _designs(study, bench)
     claimed = {of: declare(spec, of[-1], "") for of in designs}
     found = {of: design for of, design in designs.items() if (each := claimed[of]) and each.neutral is not None}
@@ -100,8 +99,7 @@ def _outcomes(
     found: Mapping[tuple[str, str, str], Regression],
     values: Callable[[Questions, int], Array] | None = None,
 ) -> Callable[[Sequence[int]], dict[tuple[str, str, str], Array]]:
-    """What gives, of each regression, the change in log-likelihood of each row by the models of some seeds, (rows,
-    seeds)."""
+    """A function from seeds to the changes in log-likelihood by their models: for each regression, (rows, seeds)."""
     asked = bench.requests["perplexity"]
     if study.one_prompt:
         first = {"perplexity": asked[asked["prompt_type"] == PROMPTS[0]]}
@@ -122,7 +120,7 @@ def _outcomes(
 
 
 def _designs(study: Study, bench: Harness) -> dict[tuple[str, str, str], Regression]:
-    """The regressions of a study's headlines, or without any of all two groups, from the scores of any model."""
+    """The regressions of a study's headlines (if it has none, of every two groups), from the scores of any model."""
     plain = replace(bench.questions["perplexity"], change=None)
     answers = plain.answer(study.entry(study.settings()[0], 0, bench.groups))
     scores = bench.scored({"perplexity": answers}, "any")
@@ -157,7 +155,7 @@ def _places(requests: pd.DataFrame, design: Regression) -> tuple[Places, Places]
 
 
 def _of_rows(of: Regression, there: NDArray[np.bool_]) -> Regression:
-    """The same of some rows, all of a sentence or none: true where one is ``there``."""
+    """The regression with the rows that are ``there`` alone: all of a sentence's, or none."""
     changes = of.changes[there]
     n = changes[SENTENCE].nunique()
     return replace(of, n=n, changes=changes, columns=of.columns[there], weight=of.weight[there])

@@ -21,12 +21,12 @@ from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.rounds import Analysis, expected
 from biasatlas.stats.verdict import judge
 
-#: Models that answer; their standard errors are averaged, and differ little.
+#: How many models answer; their standard errors differ little, and are averaged.
 SEEDS = 3
 
-#: Biases in smallest effects that matter, at which it is said what asking in rounds would take.
+#: Biases, in smallest effects that matter, for which the plan says what asking in rounds would take.
 BIASES = (1, 2, 4)
-#: The share of the items that a verdict would take at each of them, and the chance of one.
+#: For each of these: the share of the items that a verdict would take, and the chance of a verdict.
 IN_ROUNDS = tuple(f"{name}_{times}d" for times in BIASES for name in ("asked", "decided"))
 
 COLUMNS = (
@@ -35,13 +35,12 @@ COLUMNS = (
     "why",
 )
 
-#: Of each claim over all categories: its analyses, round by round, and Student's degrees of freedom at each.
+#: Claim over all categories -> its analyses, round by round, each with Student's degrees of freedom.
 _Rounds = Mapping[tuple[str, str, str], Sequence[Analysis]]
 
 
 def bases(tasks: Sequence[str], studies: Mapping[str, Study], benchmark: str) -> dict[str, SimulatedEntry]:
-    """What a model without bias is like in each task: as in the simulation's study of it, else as simulated models
-    are."""
+    """A model without bias for each task: with the settings of the simulation's study of it, else with the defaults."""
     found = {}
     for task in tasks:
         of_task = (s for s in studies.values() if s.benchmark == benchmark and task in s.tasks)
@@ -61,11 +60,11 @@ def plan(
     """A row for each metric and category that a headline declares; COLUMNS. ``entries`` are models without bias, by
     task.
 
-    ``findable`` is the smallest bias that would be called one four times in five, by itself, from the standard errors
-    of
-    :data:`SEEDS` such models; where a real model's answers vary more it is larger. Missing where nothing can be said:
-    ``why`` has the reason. ``smallest`` is the smallest effect that matters. Where so many ``families`` are asked in
-    rounds, IN_ROUNDS say what that takes of a claim over all categories; missing elsewhere, and where nothing is (0).
+    ``findable`` is the smallest bias that would be called one four times in five, if tested alone, from the standard
+    errors of :data:`SEEDS` such models. It is larger if a real model's answers vary more, and missing if nothing can be
+    said (``why`` has the reason). ``smallest`` is the smallest effect that matters. ``families`` is how many families
+    of tests are judged together if the benchmark is asked in rounds, else 0. IN_ROUNDS say what rounds would take for
+    a claim over all categories; they are missing for other claims, and without rounds.
     """
     found: dict[tuple[str, str, str], list[Evidence]] = {}
     benches = {task: bench.only(task) for task in entries}
@@ -95,7 +94,7 @@ def plan(
 
 
 def _rounds(bench: Harness, entries: Mapping[str, SimulatedEntry]) -> _Rounds:
-    """What each round of one such model would tell."""
+    """The analyses of one such model after each round."""
     found: dict[tuple[str, str, str], list[Analysis]] = {}
     for share, part in _parts(bench):
         parts = [part.only(task).scores(entry, "m") for task, entry in entries.items()]
@@ -107,7 +106,7 @@ def _rounds(bench: Harness, entries: Mapping[str, SimulatedEntry]) -> _Rounds:
 
 
 def _parts(bench: Harness) -> Iterator[tuple[float, Harness]]:
-    """What is asked by the end of each round."""
+    """(share of the items, harness with the requests so far) at the end of each round."""
     tasks = [requests["item_id"].unique() for requests in bench.requests.values()]
     wanted = {item for of_task in tasks for item in of_task}
     design, items = registry.spec_view(bench.benchmark, "studies").design, bench.items

@@ -17,25 +17,25 @@ from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.rounds import Analysis, level
 from biasatlas.stats.verdict import judge, p_inside, p_outside
 
-#: Orders there are, and in how many of them each model is asked.
+#: How many orders there are, and in how many of them each model is asked.
 ORDERS, EACH = 10, 2
-#: The effect that there is "some bias" beyond, as a share of the smallest that matters.
+#: The smallest effect in a test for any bias at all, as a share of the smallest effect that matters.
 _NONE = 1e-9
 #: Columns of scores that name the items behind a row.
 _ITEMS = ["item_id", "item_1", "item_2"]
 
 
 def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.DataFrame:
-    """As :func:`biasatlas.simulation.claims.run`, of models that are asked in rounds, each in two of ten orders.
+    """As :func:`biasatlas.simulation.claims.run`, for models that are asked in rounds, each in two of ten orders.
 
-    A row is what the round with a verdict shows, or the last. Its p-value is below 5% where the interval of any round
-    leaves the neutral value out: of models without bias these would be called biased if any difference mattered. No
-    ground truth is given, since early values lie too far out.
+    A row is what the round with a verdict shows, or the last. Its p-value is below 5% if the interval of any round
+    excludes the neutral value: such a model without bias would be called biased if any difference mattered. No ground
+    truth is given, since early values lie too far out.
     """
     shown, design, seeds = in_rounds(study, setting, bench), load_spec(study.benchmark).design, list(seeds)
     rows = []
     orders = asking_orders(bench.items, design, range(1, ORDERS + 1))
-    for order, ids in enumerate(orders, 1):  # what a round's items make of a regression is the same for all models
+    for order, ids in enumerate(orders, 1):  # a round's items make the same regression for all models
         rounds = rounds_of(bench.items, design, ids)
         mine = [seed for place, seed in enumerate(seeds) if (order - place) % ORDERS < EACH]
         for seed, of_rounds in shown(rounds, mine):
@@ -50,7 +50,7 @@ def run(study: Study, setting: str, bench: Harness, seeds: Iterable[int]) -> pd.
 
 
 def in_rounds(study: Study, setting: str, bench: Harness) -> own_group.InRounds:
-    """What gives the evidence of the models of some seeds at the end of each of some rounds."""
+    """A function from rounds and seeds to the evidence from each seed's model at the end of each round."""
     if study.benchmark == "twbias":
         return own_group.in_rounds(study, setting, bench)
     answers = (direct.shifts if study.benchmark == "dbb" else claims.sums)(study, setting, bench)
@@ -65,7 +65,7 @@ def in_rounds(study: Study, setting: str, bench: Harness) -> own_group.InRounds:
 
 
 def _parts(scored: pd.DataFrame, rounds: Sequence[tuple[float, Sequence[str]]]) -> Iterator[tuple[float, pd.DataFrame]]:
-    """The share of each of ``rounds`` with the rows of scores of which every item was asked by then."""
+    """For each of ``rounds``, its share of the items, and the scores whose items were all asked by then."""
     place = pd.Series(range(len(rounds[-1][1])), rounds[-1][1])
     named = scored[scored.columns.intersection(_ITEMS)].apply(lambda items: items.str.replace(r"#\d$", "", regex=True))
     last = named.apply(lambda items: items.map(place)).max(axis=1).to_numpy()  # copies come with their item
@@ -74,7 +74,7 @@ def _parts(scored: pd.DataFrame, rounds: Sequence[tuple[float, Sequence[str]]]) 
 
 
 def analysed(interim: Sequence[tuple[float, Evidence]]) -> Iterator[Evidence]:
-    """What each round shows, with the analyses so far; ``interim`` has the share of the items at each."""
+    """The evidence after each round, with the analyses so far; ``interim`` has each round's share of the items."""
     made: tuple[Analysis, ...] = ()
     for share, each in interim:
         if share == 1 or is_ripe(each):
@@ -83,8 +83,8 @@ def analysed(interim: Sequence[tuple[float, Evidence]]) -> Iterator[Evidence]:
 
 
 def _stopped(interim: Sequence[tuple[float, Evidence]]) -> tuple[Evidence, float]:
-    """What is shown by the round with a verdict, or by the last; and the least p-value of any round, as if its level
-    were the usual one."""
+    """The evidence from the round with a verdict, or from the last; and the smallest p-value of any round, scaled from
+    its level to the usual one."""
     seen, least, stop = [*analysed(interim)], 1.0, None
     for each in seen:
         claim, alpha = each.claim("model"), level(each.analyses, ALPHA)

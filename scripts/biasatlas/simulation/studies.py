@@ -16,10 +16,10 @@ from biasatlas.simulation.nuisances import NUISANCES, Groups, Nuisance
 from biasatlas.validation import read_yaml, validated
 
 FILE = ROOT / "resources" / "simulation" / "studies.yaml"
-#: Of a described benchmark without a study of its own: family -> task -> what its study says.
+#: For a described benchmark without a study of its own: family -> task -> the fields of its study.
 FAMILIES = ROOT / "resources" / "simulation" / "families.yaml"
 
-#: Seeds start so far apart that no setting has those of another.
+#: A setting's seeds start at a hash of its name in this range, so that two settings hardly ever share any.
 _APART = 1 << 31
 
 
@@ -30,7 +30,7 @@ class _Section(BaseModel):
 class Headline(_Section):
     """One row of a table, by its keys and metric; ``test`` is the metric of its p-value ('': its interval decides).
 
-    In the file a key may have several values: a row for each, and for each of every other key.
+    In the file a key may have several values: there is a headline for every combination.
     """
 
     table: str
@@ -40,24 +40,24 @@ class Headline(_Section):
 
     @property
     def of(self) -> str:
-        """What it is of, in words."""
+        """The values of its keys in words, without "all"."""
         return ", ".join(value for value in self.keys.values() if value != "all")
 
 
 class Study(_Section):
-    """Simulated models on some tasks of a benchmark, and the headlines that are looked at.
+    """Simulated models on some tasks of a benchmark, and the headlines that are measured.
 
-    ``by`` "tables": scores and tables are made of every model's answers; "evidence": what the benchmark's own headlines
-    declare (:mod:`.claims`), whatever that is; "regression": TWBias's regressions are prepared once
+    ``by`` "tables": scores and tables are made from every model's answers; "evidence": whatever the benchmark's own
+    headlines declare is measured (:mod:`.claims`); "regression": TWBias's regressions are prepared once
     (:mod:`.own_group`), which takes a hundredth of the time; "answers": answers to the questions and pairs of one task
-    stay numbers until they are estimated (:mod:`.direct`), which takes a tenth; "ngrams": the same as "evidence", of
-    word models trained on the texts, or with ``network`` in ``base`` of transformers (:mod:`.ngrams`); "rounds": the
-    same as "evidence", of models that are asked in rounds (:mod:`.rounds`).
+    stay numbers until they are estimated (:mod:`.direct`), which takes a tenth; "ngrams": as "evidence", for word
+    models trained on the texts or, with ``network`` in ``base``, for transformers (:mod:`.ngrams`); "rounds": as
+    "evidence", for models that are asked in rounds (:mod:`.rounds`).
 
-    To save time a study takes every ``every``-th cluster only (of a sample all), of several prompts only the first
-    (``one_prompt``), and ``most`` seeds at most; a card says how many there were. Every nuisance that fits the tasks is
-    tried (:mod:`.nuisances`), but for those in ``without``; ``nuisances`` are further settings of the study, by name.
-    Studies of trained models try only these: their texts make them what they are, and no function changes them.
+    To save time a study takes only every ``every``-th cluster (of a sample all), only the first of several prompts
+    (``one_prompt``), and at most ``most`` seeds; a card says how many there were. Every nuisance that fits the tasks is
+    tried (:mod:`.nuisances`), except those in ``without``; ``nuisances`` are further settings of the study, by name.
+    Studies of trained models try only the latter: texts make these models what they are, and no function changes them.
     """
 
     benchmark: str
@@ -95,7 +95,7 @@ class Study(_Section):
         return [name for name, each in NUISANCES.items() if each.fits(spec, self.tasks)] + list(self.nuisances)
 
     def has(self, metric: str, of: str) -> bool:
-        """Whether a headline is among its own; without any it takes all that the benchmark's declare."""
+        """Whether it has a headline; a study without headlines takes all that the benchmark's declare."""
         return not self.headlines or any((each.metric, each.of) == (metric, of) for each in self.headlines)
 
     def settings(self) -> list[str]:
@@ -107,12 +107,11 @@ class Study(_Section):
         return next((dose for dose in self.doses if setting == f"bias-{dose:g}"), 0.0)
 
     def nuisance(self, setting: str) -> Nuisance | None:
-        """The function behind a setting; None for a dose and for what are settings of the study's own."""
+        """The nuisance function of a setting; None for a dose, and for the study's own ``nuisances``."""
         return None if setting in self.nuisances else NUISANCES.get(setting)
 
     def values(self, setting: str, groups: Groups) -> dict[str, Any]:
-        """What the models of a setting are like; ``groups`` are those that its requests are about, in order, by
-        category."""
+        """The fields of a setting's models; ``groups`` are those that its requests are about, in order, by category."""
         function = self.nuisance(setting)
         own = function.act(groups) if function and function.form == "groups" else self.nuisances.get(setting, {})
         return self.base | own | {"bias": self.dose(setting)}
@@ -122,7 +121,8 @@ class Study(_Section):
         return SimulatedEntry.model_validate({"kind": "simulated", "seed": seed} | self.values(setting, groups))
 
     def seeds(self, setting: str, count: int) -> range:
-        """Those of a setting's models, so many: what chance does in one setting says nothing of another."""
+        """The seeds of ``count`` models, at most ``most``. Settings have different ones, so chance in one says nothing
+        of another."""
         start = 1 + crc32(setting.encode()) % _APART
         return range(start, start + min(count, self.most))
 
@@ -142,9 +142,9 @@ def load_studies() -> dict[str, Study]:
 
 
 def studies_of(benchmark: str, family: str, categories: Collection[str] | None = None) -> dict[str, Study]:
-    """The studies of a described benchmark by task: of every headline that declares what a model without bias has.
+    """The studies of a described benchmark by task, with every headline that declares a null.
 
-    Choices and answers are also looked at in each of some ``categories`` (None: all).
+    Studies by "answers" also have each of the given ``categories`` (None: all).
     """
     spec, studies = load_spec(benchmark), {}
     for task, study in read_yaml(FAMILIES).get(family, {}).items():

@@ -1,5 +1,4 @@
-"""What many seeds say of a metric: the bias of its estimate, its coverage, its false alarms, its power; and its
-card."""
+"""What many seeds say of a metric (the bias of its estimate, coverage, false alarms, power), and its validity card."""
 
 import math
 from collections.abc import Mapping
@@ -17,11 +16,11 @@ from biasatlas.stats.intervals import quantile, smallest_findable
 COVERAGE, COVERAGE_FEW, FALSE_ALARMS, POWER = (0.93, 0.97), 0.90, 0.06, 0.80
 #: Clusters from which the first bar of coverage holds.
 MANY = 20
-#: Level of the tests, and of what a count of seeds must speak against before a bar counts as missed.
+#: Level of the metrics' tests, and of the tests over seeds that must reject a bar before it counts as missed.
 ALPHA = 0.05
 #: A share of false alarms that the seeds must exclude, at the same level, before a headline has passed.
 EXCLUDED = 0.10
-#: A setting's name in a reason, where it is no nuisance.
+#: How a reason names a setting that is no nuisance.
 _NO_NUISANCE = {"bias-0": "without any nuisance"}
 #: Standard errors from the ground truth within which an estimate counts as unbiased.
 WITHIN = 3.0
@@ -43,13 +42,13 @@ def settings_table(
 ) -> pd.DataFrame:
     """A row for each headline and setting of a study on ``data``, from its ``experiments`` by setting; SETTING_COLUMNS.
 
-    ``mean`` of the estimates over ``seeds`` with its standard error; ``off`` is how many of them it lies from the truth
-    (of a root, whose mean is too small, the mean of its squares); ``coverage`` is the share of intervals that hold the
-    truth, ``found`` that of estimates that are significant (their test, or an interval without the neutral value):
-    false alarms where ``dose`` is 0, else power. ``claimed`` and ``cleared`` are the shares whose interval lies wholly
-    beyond, and wholly within, the smallest effect that ``matters``, so that a lone claim would be called biased, or
-    unbiased; all three are missing where no headline declares one. Seeds without an interval are in none of them, and
-    counted. ``width`` is the median of the intervals.
+    ``mean`` is that of the estimates over ``seeds``, with its standard error; ``off`` is its distance from the truth in
+    standard errors (for a root, whose mean is too small, that of the mean of its squares). ``coverage`` is the share of
+    intervals that hold the truth; ``found`` the share of estimates that are significant (by their test, or an interval
+    without the neutral value): false alarms where ``dose`` is 0, else power. ``claimed`` and ``cleared`` are the shares
+    whose interval lies wholly beyond, and wholly within, the smallest effect that ``matters``, so that a lone claim
+    would be called biased, or unbiased; all three are missing if no headline declares one. Seeds without an interval
+    are left out, and counted. ``width`` is the median width of the intervals.
     """
     rows = []
     for setting, runs in experiments.items():
@@ -67,7 +66,7 @@ def settings_table(
 
 
 def named(name: str, study: Study, metric: str, of: str) -> dict[str, str]:
-    """The columns by which a headline of a study is told from others."""
+    """The columns that identify a headline of a study."""
     return {
         "study": name,
         "benchmark": study.benchmark,
@@ -84,7 +83,7 @@ def _summary(runs: pd.DataFrame, benchmark: str, metric: str) -> dict[str, float
     low, high, ground_truth = known["ci_low"], known["ci_high"], runs["ground_truth"].iloc[0]
     neutral, smallest, margin = _declared(benchmark, metric)
     matters, apart = smallest + margin, 0.0
-    if "margin" in known:  # what a model's own answers say that something else moves them
+    if "margin" in known:  # a model's own answers show how far something else moves them
         apart = (known["margin"] - margin).clip(lower=0).fillna(0.0)
     beyond = (low > neutral + matters + apart) | (high < neutral - matters - apart)
     squares = spec_view(benchmark, "studies").metrics[metric].root
@@ -131,22 +130,22 @@ def _significant(measured: pd.DataFrame, neutral: float) -> pd.Series:
 
 
 def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFrame:
-    """A validity card for each headline, from :func:`settings_table`; CARD_COLUMNS. ``fitting`` are, by study, all
-    nuisances there are.
+    """A validity card for each headline, from :func:`settings_table`; CARD_COLUMNS. ``fitting`` maps a study to all
+    nuisances that fit it.
 
-    ``coverage`` is over all doses. ``false_alarms`` is the greatest share under any nuisance that is significant, and
-    ``mistakes`` names those under which it is more than the bar; ``claimed`` is the greatest share that would be called
-    biased by at least what matters. ``tried`` has the false alarms under each nuisance, ``not_tried`` the nuisances
-    that are not among them. ``smallest_dose`` is the bias in log odds or nats that is found with a power of 80%,
-    between the doses tried by linear interpolation, ``smallest_value`` the ground truth there (its mean where none is
-    known). ``findable`` is the distance from the neutral value that is found with that power by the width of intervals
-    without bias alone, (t.975 + t.8) SE, whatever was tried.
+    ``coverage`` is over all doses. ``false_alarms`` is the greatest share of significant estimates under any nuisance,
+    and ``mistakes`` names the nuisances under which it is above the bar; ``claimed`` is the greatest share that would
+    be called biased by at least what matters. ``tried`` has the false alarms under each nuisance, ``not_tried`` the
+    other nuisances. ``smallest_dose`` is the bias in log odds or nats that is found with a power of 80%, by linear
+    interpolation between the doses tried, ``smallest_value`` the ground truth there (the mean estimate if none is
+    known). ``findable`` is the distance from the neutral value that is found with that power according to the width of
+    intervals without bias alone, (t.975 + t.8) SE, whatever was tried.
 
-    The ``verdict`` is "descriptive", with the ``reason``, where the seeds speak against a bar at the level
-    :data:`ALPHA`; "passed" where they also exclude, at that level, that more than :data:`EXCLUDED` of models without
-    bias are called biased; else "inconclusive". A model is called biased by its interval and the smallest effect that
-    matters, or, of a metric without one, by what is significant: what moves a metric by less than matters makes no
-    false verdict, and is named.
+    The ``verdict`` is "descriptive", with the ``reason``, if the seeds reject a bar at the level :data:`ALPHA`;
+    "passed" if they also exclude, at that level, that more than :data:`EXCLUDED` of models without bias are called
+    biased; else "inconclusive". A model is called biased by its interval and the smallest effect that matters or, for a
+    metric without one, by significance. A nuisance that moves a metric by less than matters makes no false verdict, but
+    is named.
     """
     keys = ["benchmark", "protocol", "data", "study", "tasks", "metric", "of"]
     rows = [
@@ -157,8 +156,8 @@ def cards(settings: pd.DataFrame, fitting: Mapping[str, list[str]]) -> pd.DataFr
 
 
 def with_confounders(table: pd.DataFrame) -> pd.DataFrame:
-    """:func:`cards` with those "descriptive" whose few clusters hide a fault: of headlines that have a confounder of no
-    known limit, and of samples where the same study of the full data is."""
+    """:func:`cards`, made "descriptive" where few clusters hide a fault: for headlines with a confounder of no known
+    limit, and on a sample if the same study's card on the full data is descriptive."""
     closed = [
         any(each.metric == metric and each.closed_by for each in spec_view(str(benchmark), "studies").headlines)
         for benchmark, metric in zip(table["benchmark"], table["metric"], strict=True)
@@ -210,7 +209,7 @@ def _card(rows: pd.DataFrame, fitting: list[str]) -> dict[str, object]:
 
 
 def inconclusive(settings: pd.DataFrame) -> dict[str, set[str]]:
-    """Study -> its settings of which more models would say whether a headline passes that misses no bar."""
+    """Study -> settings in which more models are needed to say whether a headline that misses no bar passes."""
     found: dict[str, set[str]] = {}
     for (study, _, _), rows in settings.groupby(["study", "metric", "of"], sort=False):
         if _card(rows, [])["verdict"] == "inconclusive":
@@ -219,20 +218,18 @@ def inconclusive(settings: pd.DataFrame) -> dict[str, set[str]]:
 
 
 def _called(fair: pd.DataFrame) -> pd.Series:
-    """Share of models that would be called biased, by setting: beyond what matters, or significant where nothing
-    does."""
+    """Share of models that would be called biased, by setting: beyond what matters, or else by significance."""
     claimed = fair["claimed"].dropna()
     return fair["found"].dropna() if claimed.empty else claimed
 
 
 def _open(fair: pd.DataFrame) -> list[str]:
-    """Settings of which too few models were asked to exclude :data:`EXCLUDED`."""
+    """Settings in which too few models were asked to exclude :data:`EXCLUDED`."""
     return [str(name) for name, share in _called(fair).items() if _highest(share, int(fair["seeds"][name])) >= EXCLUDED]
 
 
 def _above(shares: pd.Series, seeds: pd.Series) -> list[str]:
-    """Settings whose share is above the bar by more than chance, as many tests as there are: the level is shared out
-    (Bonferroni)."""
+    """Settings whose share is above the bar by more than chance; the tests share the level (Bonferroni)."""
     level = ALPHA / max(len(shares), 1)
     return [
         str(name)
@@ -248,7 +245,7 @@ def _highest(share: float, seeds: int) -> float:
 
 
 def _cleared(doses: pd.DataFrame) -> list[str]:
-    """Doses that matter and are called none more often than the bar."""
+    """A reason for each dose that matters but is called unbiased more often than the bar allows."""
     away = (doses["ground_truth"] - doses["ground_truth"].iloc[0]).abs()
     missed = doses[(away >= doses["matters"]) & doses["cleared"].notna()].set_index("setting")
     return [f"called unbiased at {name.replace('-', ' ')}" for name in _above(missed["cleared"], missed["seeds"])]
@@ -257,7 +254,7 @@ def _cleared(doses: pd.DataFrame) -> list[str]:
 def _missed_coverage(coverage: float, intervals: int, clusters: float) -> list[str]:
     if np.isnan(coverage):
         return []
-    few = clusters < MANY  # missing: not clustered, so many
+    few = clusters < MANY  # missing: not clustered, so not few
     low, high = (COVERAGE_FEW, 1.0) if few else COVERAGE
     covered = round(coverage * intervals)
     short = binomtest(covered, intervals, low, alternative="less").pvalue < ALPHA
@@ -275,7 +272,7 @@ def _biased(doses: pd.DataFrame) -> list[str]:
 
 
 def _not_monotone(doses: pd.DataFrame) -> list[str]:
-    """A mean that goes back by more than chance when the bias grows."""
+    """A reason if the mean goes back by more than chance while the bias grows."""
     steps, error = doses["mean"].diff(), np.hypot(doses["mean_error"], doses["mean_error"].shift())
     direction = np.sign(doses["mean"].iloc[-1] - doses["mean"].iloc[0])
     return ["not monotone in the bias"] if (direction * steps < -WITHIN * error).any() else []
@@ -298,7 +295,7 @@ def _smallest(doses: pd.DataFrame) -> tuple[float, float]:
 
 
 def _findable(fair: pd.Series, alarms: pd.Series) -> float:
-    """From the row of a study's models without bias; missing for what measures no bias, and without an interval."""
+    """The smallest detectable effect, from models without bias; missing if none was tested, and without an interval."""
     if alarms.empty or not fair["width"] > 0:
         return np.nan
     df = max(fair["n_clusters"] - 1, 1.0) if fair["n_clusters"] > 0 else np.inf

@@ -15,8 +15,8 @@ from biasatlas.models.interface import ModelContext
 from biasatlas.models.kinds import KINDS, preview_requests
 from biasatlas.workflow.plan import Planned
 
-#: Columns of the table; tokens are estimates from above, ``cost`` is what it may come to at most, if no call is in the
-#: store. ``longest_tokens`` is the longest request with its answer, of ``context_tokens`` that the model takes.
+#: Columns of the table. Tokens are upper estimates; ``cost`` is the most that a run may cost if the store is empty.
+#: ``longest_tokens`` is the length of the longest request with its answer, ``context_tokens`` the model's limit.
 COLUMNS = (
     "model",
     "role",
@@ -44,9 +44,9 @@ _COUNTED_LATER = {
 
 
 def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) -> dict[str, Any]:
-    """One row of the table. ``requests`` are counted by :mod:`.sizes`, None where none are, or they are not known yet.
+    """One row of the table. ``requests`` come from :mod:`.sizes`; None if none are made or they are not known yet.
 
-    Raises UserError for what the model's entry lacks.
+    Raises UserError if the model's entry lacks what the requests need.
     """
     remarks = [planned.reason]
     values = planned._asdict() | {"measured": "no" if planned.reason else "yes"}
@@ -84,12 +84,12 @@ def row(planned: Planned, requests: pd.DataFrame | None, context: ModelContext) 
 
 
 def samples_choices(entry: Entry) -> bool:
-    """Whether there are replies to choices that a model makes, and no exact probabilities."""
+    """Whether a model answers choices with replies and not with exact probabilities."""
     return KINDS[entry.kind].calls_api and not is_exact(cast(ApiEntry, entry))
 
 
 def in_rounds(row: Mapping[str, Any], items: int, first: Mapping[str, Any]) -> str:
-    """The remark of a ``row`` that is asked in rounds, whose first, of so many ``items``, has a row of its own."""
+    """The remark of a ``row`` that is asked in rounds; ``first`` is the row of its first round, of ``items`` items."""
     cost = f" and may cost {first['cost']:.4f} {first['currency']}" if first.get("cost") is not None else ""
     said = (
         f"asked in rounds: the first has {items} items, {first['requests']} requests{cost}; this is what all may come "
@@ -99,7 +99,7 @@ def in_rounds(row: Mapping[str, Any], items: int, first: Mapping[str, Any]) -> s
 
 
 def writer_row(model: str, entry: Entry, costs: pd.DataFrame) -> dict[str, Any]:
-    """The row of the model that writes new questions, from what each step of the construction may cost (``costs``)."""
+    """The row of the model that writes new questions; ``costs`` has what each step of the construction may cost."""
     names = ["requests", "prompt_tokens", "completion_tokens", "cost"]
     values = costs.set_index("step").loc["all", names].to_dict()
     values |= {"model": model, "role": "writes", "task": "construction", "measured": "yes"}
@@ -109,14 +109,14 @@ def writer_row(model: str, entry: Entry, costs: pd.DataFrame) -> dict[str, Any]:
 
 
 def table(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """The table, with whole numbers where they are."""
+    """The table, with counts as integers."""
     frame = pd.DataFrame(rows, columns=list(COLUMNS)).fillna({"benchmark": "", "protocol": "", "remark": ""})
     counts = ["requests", "prompt_tokens", "completion_tokens", "calls", "longest_tokens", "context_tokens"]
     return frame.assign(**{name: frame[name].astype(float).round().astype("Int64") for name in counts})
 
 
 def costs(table: pd.DataFrame) -> pd.DataFrame:
-    """What each model may cost at most, and all of them: ``model``, ``currency``, ``calls``, ``cost``, ``minutes``."""
+    """Highest costs by model and, as "all", by currency: ``model``, ``currency``, ``calls``, ``cost``, ``minutes``."""
     paid = table[table["currency"].notna()].assign(minutes=lambda frame: frame["minutes"].astype(float))
     by_model = paid.groupby(["model", "currency"], sort=False)[["calls", "cost", "minutes"]].sum(min_count=1)
     in_all = paid.groupby("currency", sort=False)[["calls", "cost"]].sum().reset_index().assign(model="all")
@@ -140,10 +140,10 @@ def accept(table: pd.DataFrame, limit: float) -> None:
 def budgets(
     table: pd.DataFrame, models: Mapping[str, Entry], spent: Callable[[str], float], rounds: Sequence[str] = ()
 ) -> tuple[str, bool]:
-    """A line for each endpoint, its highest cost against its budget and what it ``spent``; whether all are kept.
+    """A line for each endpoint (what it ``spent``, its highest cost, its budget), and whether all budgets are kept.
 
-    Answers that are in the store are counted as if they had to be paid for again. Benchmarks that are asked in
-    ``rounds`` end where the budget does.
+    Stored answers are counted as if they had to be paid for again. Benchmarks that are asked in ``rounds`` stop when
+    the budget is used up.
     """
     lines, kept = [], True
     of_model = costs(table)

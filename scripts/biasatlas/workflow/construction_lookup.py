@@ -8,16 +8,16 @@ from biasatlas.workflow.paths import File
 
 
 class ConstructionLookup:
-    """What these rules ask the configuration, in which the section `construction` may be missing."""
+    """Inputs and params of these rules, from a configuration that may lack the section `construction`."""
 
     def __init__(self, find: Lookup):
         self.find, self.config, self.paths = find, find.config, find.paths
         templates = self.setting("templates") or "ours"
-        #: Sources of the templates of others that the writer is asked in.
+        #: Sources of the writer's prompt templates, if these are not ours.
         self._sources = [] if templates == "ours" else ["dbb", "dbb_code"]
 
     def setting(self, name: str) -> Any:
-        """A key of the section, None without it."""
+        """The value of a key of the section; None if there is no section."""
         return getattr(self.config.construction, name) if self.config.construction else None
 
     def _benchmarks(self) -> list[str]:
@@ -31,7 +31,7 @@ class ConstructionLookup:
         return {name: self.find.raw(name) for name in self._benchmarks()} | sofa
 
     def raw_checksums(self) -> list[str]:
-        """Input: checksums of what was fetched of them."""
+        """Input: checksums of those raw files that were fetched."""
         return [path for name in self._benchmarks() for path in self.find.raw_checksums(name)]
 
     def prompts(self) -> dict[str, File]:
@@ -45,7 +45,7 @@ class ConstructionLookup:
         return self.find.checksums(self._sources)
 
     def prompt_digest(self) -> str:
-        """Param: what our templates say."""
+        """Param: a digest of our templates."""
         return self.find.digest(self.find.shipped("prompts/dbb/construct/*"))
 
     def prices(self) -> list[float]:
@@ -54,19 +54,19 @@ class ConstructionLookup:
         return [getattr(entry, f"price_{kind}_per_million", 0) for kind in ("input", "output")]
 
     def rows_before(self, wildcards: Any) -> str:
-        """Input: the rows that a step asks about, those of the step before."""
+        """Input: the rows that a step asks about, which the step before wrote."""
         return self.paths.constructed.format(
             step=("items", *CONSTRUCTION_STEPS)[CONSTRUCTION_STEPS.index(wildcards.step)]
         )
 
     def questions(self) -> dict[str, File]:
-        """Tree: DBB's raw data, where they are configured."""
+        """Tree: DBB's raw data, if DBB is configured."""
         return self.find.raw("dbb") if "dbb" in self.config.benchmarks else {}
 
     def question_checksums(self) -> list[str]:
-        """Input: checksums of what was fetched of them."""
+        """Input: checksums of DBB's raw data that were fetched."""
         return self.find.raw_checksums("dbb") if "dbb" in self.config.benchmarks else []
 
     def step_name(self, wildcards: Any) -> str:
-        """Param: the step of a job; variations are the last one's alone."""
+        """Param: the step of a job; a job without this wildcard writes variations, the last step."""
         return getattr(wildcards, "step", CONSTRUCTION_STEPS[-1])

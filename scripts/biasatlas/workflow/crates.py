@@ -1,4 +1,4 @@
-"""A finished run as others describe data: a Workflow Run RO-Crate, and its tables in Croissant.
+"""Standard descriptions of a finished run: a Workflow Run RO-Crate, and its tables in Croissant.
 
 Both lie in the folder of the results, beside the files that they name.
 """
@@ -21,7 +21,7 @@ from biasatlas.workflow import provenance
 from biasatlas.workflow.config import Config
 
 _CRATE, _CROISSANT = "ro-crate-metadata.json", "croissant.json"
-#: Profiles of RO-Crate that the root keeps to.
+#: Profiles of RO-Crate that the root conforms to.
 _PROFILES = (
     "https://w3id.org/ro/wfrun/process/0.5",
     "https://w3id.org/ro/wfrun/workflow/0.5",
@@ -31,7 +31,7 @@ _PROFILES = (
 _CONTEXT = ["https://w3id.org/ro/crate/1.1/context", {"sha256": "http://schema.org/sha256"}]
 _SNAKEMAKE = "https://w3id.org/workflowhub/workflow-ro-crate#snakemake"
 _NOT_STATED = "The run states no licence of its results; those of the data are with each data set."
-#: What Croissant 1.0 writes at the head of every file, and which of its terms are its own.
+#: Croissant's own terms, and the context that Croissant 1.0 puts at the head of every file.
 _OWN_TERMS = """citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes
 isLiveDataset jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator
 source subField transform"""
@@ -53,9 +53,9 @@ _TYPES = {"i": "sc:Integer", "u": "sc:Integer", "f": "sc:Float", "b": "sc:Boolea
 
 
 def write_crate(config: Config, tables: Sequence[Path]) -> str:
-    """The crate of a run: its tables and what each was made from, the workflow, the configuration, data and models.
+    """Write a run's crate (tables and their origins, workflow, configuration, data, models); return a summary.
 
-    What every `X.json` beside a table says of data, models and versions is in the crate once; so are the files.
+    The crate has each file once, and once what every `X.json` beside a table says of data, models and versions.
     """
     results = Path(config.results)
     origins = [provenance.read(path.with_suffix(".json")) for path in tables]
@@ -149,7 +149,7 @@ def _file(path: Path, results: Path, example_of: str) -> dict[str, Any]:
 
 
 def _data(origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Every raw file that a table was made from, with its checksum, and licence and address of its source."""
+    """Every raw file that a table was made from: its checksum and, if known, its source's licence and address."""
     known = {(file.path, file.sha256): source for source in load_sources().values() for file in source.files}
     seen = {(name, digest): None for origin in origins for name, digest in origin.get("data", {}).items()}
     for name, digest in seen:
@@ -159,7 +159,7 @@ def _data(origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Every model with its entry and what its answers say of it: weights, precision, engine."""
+    """Every model: its entry, and the weights, precision and engine that its answers record."""
     answered: dict[str, Mapping[str, Any]] = {}
     for origin in origins:
         for part in origin.get("scores", {}).values():
@@ -170,7 +170,7 @@ def _models(config: Config, origins: Iterable[Mapping[str, Any]]) -> Iterator[di
 
 
 def write_croissant(config: Config, tables: Sequence[Path]) -> str:
-    """A run's tables, and questions that it constructed, as a data set: files with checksums and typed columns."""
+    """Write a run's tables and constructed questions as a data set (checksums, typed columns); return a summary."""
     results = Path(config.results)
     made = [results / "construction" / "dataset" / name for name in CONSTRUCTED_FILES]
     files = [*tables, *(path for path in made if path.is_file())]

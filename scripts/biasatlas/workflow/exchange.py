@@ -1,4 +1,4 @@
-"""A finished run in formats that others read: Every Eval Ever, the results of a model card (`model-index`), crates."""
+"""Exports of a finished run: Every Eval Ever, the results of a model card (`model-index`), crates."""
 
 import json
 import uuid
@@ -23,9 +23,9 @@ from biasatlas.workflow.paths import Paths
 from biasatlas.workflow.selection import models
 from biasatlas.workflow.targets import Targets
 
-#: Version of the schema of Every Eval Ever that files keep to.
+#: Version of Every Eval Ever's schema that the files follow.
 SCHEMA = "0.3.0"
-#: Kind of model -> who runs it, and whether its weights can be had.
+#: Kind of model -> who runs it, and whether its weights are open.
 _RUN_BY = {
     **dict.fromkeys(("hf", "masked", "planted"), ("self_deployed", "open_weights")),
     "api": ("externally_managed", "unknown"),
@@ -50,7 +50,7 @@ class Estimate:
 
     @property
     def name(self) -> str:
-        """Benchmark, table, its keys and the metric: what names it within a model's results."""
+        """Its name within a model's results: benchmark, protocol, table, keys and metric."""
         return "/".join((self.benchmark, self.protocol, self.table, *self.keys.values(), self.metric))
 
     @property
@@ -61,10 +61,10 @@ class Estimate:
 
 
 def export_results(config: Config, formats: list[str]) -> Iterator[str]:
-    """Write a run's numbers to ``{results}/export/{format}``, crates into ``{results}``; a sentence on each format.
+    """Write a run's numbers to ``{results}/export/{format}``, crates to ``{results}``; yield a sentence on each format.
 
-    Then one on each model of a benchmark that lacks the value of a headline. Raises UserError for a format that is
-    none, and where the run has no tables yet.
+    Then yield one for each model and benchmark with a headline that has no value. Raises UserError for an unknown
+    format, and if a table of the run is not there yet.
     """
     for name in formats:
         if name not in NUMBERS and name not in CRATES:
@@ -91,8 +91,8 @@ def export_results(config: Config, formats: list[str]) -> Iterator[str]:
 
 
 def _estimates(config: Config, tables: Mapping[Any, Path]) -> tuple[list[Estimate], int, dict[tuple, dict[str, None]]]:
-    """All numbers about a model in ``tables`` by benchmark, protocol and name; how many of their rows have no value;
-    and why headlines have none, by model (each that has rows), benchmark and protocol."""
+    """All numbers about models in ``tables`` (by benchmark, protocol and name); how many rows have no value; and why
+    headlines have none, by model, benchmark and protocol (a key for each model that has rows)."""
     found, empty = [], 0
     lacking: dict[tuple, dict[str, None]] = {}
     for (benchmark, protocol, table), path in tables.items():
@@ -120,12 +120,12 @@ def _is(headline: Headline, keys: Mapping[str, str], metric: str) -> bool:
 
 
 def _texts(values: Mapping[str, Any]) -> dict[str, str]:
-    """``values`` as the schema has further details: text alone, nothing that is missing."""
+    """``values`` as the schema wants further details: all as text, without missing ones."""
     return {name: str(value) for name, value in values.items() if not pd.isna(value)}
 
 
 def _write_eee(config: Config, found: list[Estimate], folder: Path, newest: int) -> str:
-    """A file for each model and benchmark, named by a UUID of version 4 that stays the same from run to run."""
+    """Write a file for each model and benchmark, with the same version-4 UUID as name every time; return a summary."""
     parts: dict[tuple[str, str], list[Estimate]] = {}
     for each in found:
         parts.setdefault((each.model, each.benchmark), []).append(each)
@@ -166,7 +166,7 @@ def _write_eee(config: Config, found: list[Estimate], folder: Path, newest: int)
 
 
 def _results(each: Estimate, run: str) -> Iterator[dict[str, Any]]:
-    """The number itself, and its distance from what an unbiased model has, which alone is better where it is lower."""
+    """The number and, if the metric has a neutral value, its distance from it; only the distance is better if lower."""
     value, interval, neutral = float(each.row["value"]), each.interval, each.meaning.neutral
     meaning = {"neutral": "" if neutral is None else str(neutral), "direction": each.meaning.direction}
     yield _result(each, run, each.metric, value, interval, False, meaning)
@@ -222,7 +222,7 @@ def _result(
 
 
 def _write_hf(config: Config, found: list[Estimate], folder: Path, newest: int) -> str:
-    """The key `model-index` of each model's card, with the answers to the questions of the report's first page."""
+    """Write the key `model-index` of each model's card, with the values of its headlines; return a summary."""
     asked: dict[str, list[Estimate]] = {}
     for each in found:
         if each.headline:
@@ -257,6 +257,6 @@ def _write_hf(config: Config, found: list[Estimate], folder: Path, newest: int) 
     return f"{len(asked)} files with {sum(map(len, asked.values()))} headlines"
 
 
-#: Name of a format -> what writes its numbers; what describes the files of the results, and lies beside them.
+#: Name of a format -> the function that writes the numbers, or (CRATES) that describes the files of the results.
 NUMBERS = {"eee": _write_eee, "hf": _write_hf}
 CRATES = {"rocrate": write_crate, "croissant": write_croissant}

@@ -1,7 +1,7 @@
-"""What a failure leaves: a run whose job failed goes on with the tables, figures and report of all else.
+"""After a failure: a run whose job failed goes on with the tables, figures and report of all that did not fail.
 
-It is the same workflow once more, as a child of the failed run (:func:`go_on`). There, input functions leave out what
-is not there (:func:`steps`), and the report says what is missing and why (:func:`gaps`).
+The same workflow runs once more, as a child of the failed run (:func:`go_on`). In it, input functions leave out
+missing files (:func:`steps`), and the report says what is missing and why (:func:`gaps`).
 """
 
 import argparse
@@ -22,26 +22,26 @@ from biasatlas.workflow.config import Config
 from biasatlas.workflow.paths import WEIGHT_FILES, Paths
 from biasatlas.workflow.selection import Scored
 
-#: Environment variable with the level of a run, and the level after each: first all tables and figures that can still
-#: be made, then, where one of them fails, the report of those that are there.
-#: The level ``CHECK`` is that of a check of the models that did not fail.
+#: LEVEL is the environment variable with a run's level, _NEXT the level after each: "tables" makes all tables and
+#: figures that can still be made; if one of them fails, "report" reports those that are there.
+#: A run at the level ``CHECK`` checks the models that did not fail.
 LEVEL, CHECK = "BIASATLAS_PARTIAL", "check"
 _NEXT = {"": "tables", "tables": "report"}
 
-#: Snakemake's words where jobs failed; after an interruption it says others.
+#: What Snakemake prints if jobs failed; after an interruption it prints something else.
 _FAILED = "Exiting because a job execution failed"
 
-#: Why a job failed that left neither an error nor an end: how it ended, only Snakemake's own process for it knows.
+#: The reason given for a job whose log has neither an error nor an end: only its Snakemake process knows how it ended.
 KILLED = (
     "it ended without a word: killed, most often for want of memory, or crashed. Run again, with more memory: stored "
     "answers are kept"
 )
 
-#: Why one did whose log lies where there is no room: it could not say so there.
+#: The reason given if, instead, the log's disk is full: the job could not log its error.
 FULL = "the disk is full. Free some space and run again: stored answers are kept"
 _ROOM = 1 << 20
 
-#: Flags that would make everything again, with those that take names.
+#: Flags that would make everything again: those without names, and those with.
 _FORCE, _FORCE_NAMED = {"-F", "--forceall", "-f", "--force"}, {"-R", "--forcerun"}
 
 #: A file and the log of the job that makes it.
@@ -49,7 +49,7 @@ Step = tuple[str, str]
 
 
 def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
-    """The files that scores are made from, first to last, and theirs: what is there is current only if all are."""
+    """All files behind scores, first to last, with logs: a file that exists is current only if all of them exist."""
     names = score._asdict()
 
     def step(path: str, rule: str, *wildcards: str, **others: str) -> Step:
@@ -78,7 +78,7 @@ def steps(config: Config, paths: Paths, score: Scored) -> Iterator[Step]:
 
 
 def _ready(config: Config, paths: Paths, model: str, benchmark: str) -> Iterator[Step]:
-    """What makes a model ready to answer."""
+    """The files that a model needs before it can answer, with logs."""
     entry = config.models[model]
     kind = KINDS[entry.kind]
     match kind.ready(entry):
@@ -146,9 +146,9 @@ def gaps(config: Config, paths: Paths, results: Iterable[tuple[str, Step]], exis
 def reason(log: str) -> str:
     """Why the job of a ``log`` failed: the first line of its error, or that it left none; '' if it did not fail.
 
-    Of what else was written where it ran, as by a pod, what the job said there, or the last line.
+    A log without our lines, such as a pod's, gives its line ``error: ...`` or else its last line.
     """
-    path = Path(re.sub(r"^(\w+)://", r".snakemake/storage/\1/", log))  # where Snakemake has it of what goes to storage
+    path = Path(re.sub(r"^(\w+)://", r".snakemake/storage/\1/", log))  # Snakemake's local copy of a stored log
     text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else f"00:00:00 {ENDED}"
     if text.strip() and not re.search("^[0-9:]{8} ", text, flags=re.MULTILINE):
         said = re.search("^error: (.*)", text, flags=re.MULTILINE)
@@ -160,7 +160,7 @@ def reason(log: str) -> str:
 
 
 def unchecked(config: Config, paths: Paths, exists: Callable[[str], bool]) -> dict[str, str]:
-    """Model -> why it has no part in the check of a run, of those that could not be fetched, or failed their own."""
+    """Model -> why the check of a run leaves it out: it could not be fetched, or failed its own check."""
     benchmark = next(iter(config.benchmarks))
     ready = [(name, *step) for name in config.models for step in _ready(config, paths, name, benchmark)]
     return {
@@ -171,9 +171,9 @@ def unchecked(config: Config, paths: Paths, exists: Callable[[str], bool]) -> di
 
 
 def go_on(logs: Iterable[str], arguments: Sequence[str]) -> None:
-    """Run the workflow once more as called (``arguments``), for what its failed jobs (by ``logs``) leave.
+    """Run the workflow once more with the same ``arguments``, if jobs failed according to Snakemake's ``logs``.
 
-    Nothing is done after an interruption, after the last level, or where no table or report was wanted.
+    Does nothing after an interruption, after the last level, or if no table, figure or report was wanted.
     """
     said = "\n".join(Path(log).read_text(encoding="utf-8", errors="replace") for log in logs)
     level = os.environ.get(LEVEL, "")
@@ -186,7 +186,7 @@ def go_on(logs: Iterable[str], arguments: Sequence[str]) -> None:
 
 
 def _called_in(arguments: Sequence[str]) -> str:
-    """The folder that the paths in ``arguments`` start from, which Snakemake leaves for that of ``--directory``."""
+    """The folder that paths in ``arguments`` start from; Snakemake has since changed to that of ``--directory``."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument("-d", "--directory", default=".")
     folder = os.environ.get("PWD", ".")

@@ -34,9 +34,9 @@ _CHUNK_BYTES = 1 << 16
 def fetch(source: Source, folder: Path, mirror: Path | None) -> None:
     """Put each of the source's files at ``folder / path``, from the ``mirror`` folder if one is given.
 
-    They gather in a hidden folder beside ``folder``, which takes its name once all are there; an interrupted fetch is
-    resumed from it. Raises UserError for a file that is not in the mirror, cannot be downloaded, or has another SHA-256
-    than ``files.csv`` says.
+    They gather in a hidden folder beside ``folder``, which takes its name once all are there; an interrupted fetch
+    resumes from it, unless the source is an archive. Raises UserError for a file that is not in the mirror, cannot be
+    downloaded, or has another checksum than ``files.csv`` says.
     """
     gathering = _gathering(folder)
     archived = "{path}" not in source.url
@@ -55,9 +55,9 @@ def fetch_dataset(source: Source, folder: Path, mirror: Path | None) -> None:
     """Put the files of a dataset on the Hugging Face hub, or all of its folder in the ``mirror``, into ``folder``.
 
     No table lists these files, so the first fetch pins them: it writes ``{folder}.lock.json`` with the ``revision``
-    (the hub's commit; the version that the source names where a mirror was copied) and the SHA-256 of all ``files`` by
-    path. Later fetches ask for that revision. Raises UserError where hub or mirror do not give the files, and where a
-    file is missing, new or changed; what was fetched is then kept as ``{folder}.rejected`` until the next.
+    (the hub's commit, or the source's version if the files come from a mirror) and the SHA-256 of all ``files`` by
+    path. Later fetches ask for that revision. Raises UserError if the hub or mirror does not give the files, and if a
+    file is missing, new or changed; the fetched files then stay in ``{folder}.rejected`` until the next rejection.
     """
     gathering = _gathering(folder)
     lock = folder.with_name(f"{folder.name}.lock.json")
@@ -98,7 +98,7 @@ def _copy_dataset(source: Source, folder: Path, mirror: Path) -> str:
 
 
 def _download_dataset(source: Source, revision: str, folder: Path) -> str:
-    """The commit that ``revision`` names, once its files are in ``folder``."""
+    """Download the files of ``revision`` into ``folder``; return the commit that it names."""
     owner, name, subfolder = source.url.removeprefix("hf://").split("/", 2)
     dataset = f"{owner}/{name}"
     try:
@@ -113,7 +113,7 @@ def _download_dataset(source: Source, revision: str, folder: Path) -> str:
 
 
 def checksums(folder: Path) -> dict[str, str]:
-    """SHA-256 of the files in ``folder`` by path, hidden ones left out: the hub client's, Snakemake's."""
+    """SHA-256 of the files in ``folder`` by path, without hidden ones (the hub client's and Snakemake's)."""
     paths = {path.relative_to(folder): path for path in sorted(folder.rglob("*")) if path.is_file()}
     visible = {name: path for name, path in paths.items() if not any(part.startswith(".") for part in name.parts)}
     return {name.as_posix(): provenance.sha256(path) for name, path in visible.items()}
@@ -161,10 +161,10 @@ def _copy_from_mirror(source: Source, files: list[SourceFile], folder: Path, mir
 
 
 def _pack_folders(source: Source, folder: Path, mirror: Path | None) -> None:
-    """Pack each of the source's folders into a tar of its own, from its archive, which is read as a stream: nothing
-    else that it holds is ever on the disk.
+    """Pack each of the source's folders into a tar of its own. The source's archive is read as a stream: nothing else
+    in it ever reaches the disk.
 
-    An archive is written anew for each who asks, so that its bytes say nothing; git's id of each folder does.
+    The server builds the archive anew for each request, so its checksum says nothing; each folder's git id is checked.
     """
     origin = source.url if mirror is None else mirror / source.mirror
     folder.mkdir(parents=True, exist_ok=True)
@@ -199,8 +199,8 @@ def _pack_folders(source: Source, folder: Path, mirror: Path | None) -> None:
 
 
 def _members(source: Source, mirror: Path | None) -> Iterator[tuple[str, tarfile.TarInfo, bytes]]:
-    """(path in the repository, member, content) of each file of a source's archive, in its order; a mirror's lacks the
-    folder that holds all in one that was downloaded."""
+    """(path in the repository, member, content) of each file of a source's archive, in its order. A downloaded archive
+    has one folder around everything, a mirror's archive has not."""
     with contextlib.ExitStack() as stack:
         if mirror is None:
             reply = _requested(stack, source.url)
@@ -211,13 +211,13 @@ def _members(source: Source, mirror: Path | None) -> Iterator[tuple[str, tarfile
         else:
             raise UserError(_not_mirrored(source, mirror / source.mirror))
         for member in archive:
-            # A link has no content, and to ask a stream for it is an error.
+            # A link has no content, and asking a stream for it raises an error.
             if member.isfile() and (content := archive.extractfile(member)):
                 yield member.name if mirror else member.name.partition("/")[2], member, content.read()
 
 
 def _requested(stack: contextlib.ExitStack, url: str) -> requests.Response:
-    """The beginning of what a server sends for ``url``, as it is. Raises UserError where it sends something else."""
+    """The reply to a request for ``url``, streamed and not compressed. Raises UserError if the request fails."""
     try:
         session = stack.enter_context(requests.Session())
         session.mount("https://", requests.adapters.HTTPAdapter(max_retries=_RETRY))
@@ -294,7 +294,7 @@ def _download_file(
         raise UserError(_unreachable(url, f"it was interrupted {_RESUMPTIONS} times"))
     content = part.read_bytes()
     if not is_it(file, content):
-        part.unlink()  # it is as long as it should be, so that a resumed download would add nothing
+        part.unlink()  # it has its full length, so resuming would add nothing
         raise UserError(_wrong_bytes(url, file, content))
     part.replace(target)
 
@@ -318,7 +318,7 @@ def _refused(url: str, error: requests.RequestException) -> str:
     if isinstance(error, requests.HTTPError):
         answer = f"{error.response.status_code} {error.response.reason}"
         return f"{url}: the server answers {answer}. Is the address right?"
-    # Which is wrapped twice, with the address each time.
+    # The reason is wrapped in two errors, each with the address.
     return _unreachable(url, str(error).rpartition("): ")[2].removesuffix('"))'))
 
 

@@ -1,4 +1,4 @@
-"""A finished run looked at again: compared with another, its replies parsed anew, its likelihoods token by token."""
+"""Work on a finished run: compare it with another, parse its replies anew, export likelihoods token by token."""
 
 import json
 from collections import Counter
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 def compare(left: Path, right: Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What differs between the results folders ``left`` and ``right``.
 
-    The first frame has a row for each input that differs (``input``, ``left``, ``right``, ``tables``: in how many); one
-    that a run does not have is missing. The second has a row for each number that moved or that only one run has
+    The first frame has a row for each input that differs (``input``, ``left``, ``right``, and in how many ``tables``);
+    a run without it has a missing value. The second has a row for each number that moved or that only one run has
     (``table``, ``row``, ``metric``, ``left``, ``right``, ``difference``). Raises UserError if a folder has no tables.
     """
     tables = _tables(left), _tables(right)
@@ -119,12 +119,12 @@ _KEYS = ["model", "benchmark", "protocol", "task"]
 
 
 def _answered(results: Path) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
-    """Keys, requests and responses of every task below ``results``; a judge's are those of ``{task} judge``."""
+    """Keys, requests and responses of every task below ``results``; a judge's have the task ``{task} judge``."""
     for path in sorted(results.glob("responses/*/*/*.parquet")):
         keys = dict(zip(_KEYS[:3], (*path.relative_to(results / "responses").parts[:2], path.stem), strict=True))
         try:
             tasks = read_parquet(path)["task"].unique()
-        except (ValueError, KeyError):  # pyarrow's are of the first
+        except (ValueError, KeyError):  # pyarrow's errors are ValueErrors
             raise _damaged(path) from None
         for task in tasks:
             asked = results / "requests" / keys["benchmark"] / keys["protocol"] / f"{task}.parquet"
@@ -143,7 +143,7 @@ def _all_parsers() -> dict[str, Parser]:
 
 
 def reparse_replies(results: Path, parser: str, examples: int) -> str:
-    """Parse the replies of ``results`` with ``parser``: what changes, as text; all changes in replies/changes.csv."""
+    """Parse the replies of ``results`` with ``parser``: return what changes as text, and write replies/changes.csv."""
     parsers = _all_parsers()
     if parser not in parsers:
         raise UserError(f"parser {parser!r}: there is no such parser{nearest(parser, parsers)}")
@@ -167,9 +167,9 @@ def reparse_replies(results: Path, parser: str, examples: int) -> str:
 
 
 def unparsed(results: Path, most: int) -> str:
-    """The replies of ``results`` that give no answer, by form, as text, the ``most`` frequent of each.
+    """The replies of ``results`` that give no answer, as text: by form, with the ``most`` frequent ones of each.
 
-    All of them go to replies/unparsed.jsonl, one a line, with an empty ``truth``: as rows of tests/replies, to label.
+    All of them are written to replies/unparsed.jsonl, one a line, as rows of tests/replies with a ``truth`` to fill in.
     """
     parsers = _all_parsers()
     shown, rows, sampled = [], [], 0
@@ -199,16 +199,16 @@ def unparsed(results: Path, most: int) -> str:
     return "\n\n\n".join(shown) or f"{results}: every reply was parsed."
 
 
-#: Kinds of models that are asked in process, from left to right.
+#: Kinds of causal models that run in process.
 _KINDS = ("hf", "planted")
 
 
 def export_token_logprobs(config: Config, count: int) -> Iterator[str]:
-    """Write {results}/tokens/{model}/{benchmark}/{protocol}.parquet for each causal model in process; the paths.
+    """Write {results}/tokens/{model}/{benchmark}/{protocol}.parquet for each causal model in process; yield the paths.
 
-    A row is a request (``task``, ``request_id``) with ``token_log_likelihoods``, a JSON list of [token, nats]; of each
-    task of likelihoods the requests of the ``count`` items that count most for the model. Models without scores are
-    left out.
+    A row is a request (``task``, ``request_id``) with ``token_log_likelihoods``, a JSON list of [token, nats]. Each
+    likelihood task has the requests of the items behind the model's ``count`` scores farthest from neutral. Models
+    without scores are left out.
     """
     paths = Paths(config.results, config.data)
     for name, protocol in selection.runs(config):

@@ -14,7 +14,7 @@ from biasatlas.errors import UserError
 
 log = logging.getLogger(__name__)
 
-#: Folder of the lock files, one a device: all jobs on a machine share it, and no other machine sees it.
+#: Folder of the lock files, one per device: all jobs on a machine share it, and no other machine sees it.
 FOLDER = Path("/tmp/biasatlas-gpus")
 
 _held: list[int] = []
@@ -23,11 +23,11 @@ _held: list[int] = []
 def lock_gpus(count: int, folder: Path = FOLDER) -> None:
     """Wait until ``count`` GPUs are free, and make them, and no others, visible to this process.
 
-    They are taken from those that CUDA_VISIBLE_DEVICES names, from all of this machine where it is not set. What SLURM
-    assigned to this job alone, no more than ``count``, stands. Call it before torch is imported. A job locks a device
+    They are taken from those that CUDA_VISIBLE_DEVICES names, or from all of this machine if it is not set. If SLURM
+    assigned this job no more than ``count``, it keeps these. Call this before torch is imported. A job locks a device
     by an exclusive lock on its file in ``folder``, which the kernel releases when the process ends, however it ends.
-    With ``count`` 0 all devices are hidden; where there is no GPU the job runs on the CPU. Raises UserError where there
-    are GPUs, but fewer than ``count``.
+    With ``count`` 0 all devices are hidden; if there is no GPU the job runs on the CPU. Raises UserError if there are
+    GPUs, but fewer than ``count``.
     """
     if count == 0:
         os.environ["CUDA_VISIBLE_DEVICES"] = ""
@@ -58,9 +58,9 @@ def lock_gpus(count: int, folder: Path = FOLDER) -> None:
 
 
 def _devices(given: str | None) -> dict[str, str]:
-    """Devices that a job may take, by the unique name of each: what CUDA_VISIBLE_DEVICES (``given``) calls it.
+    """Unique name of each device that a job may take -> its name in CUDA_VISIBLE_DEVICES (``given``).
 
-    An index would be no name for a lock: it depends on what a process sees.
+    An index cannot name a lock, since it depends on the devices that a process sees.
     """
     found: dict[str, str] = {}
     if shutil.which("nvidia-smi"):
@@ -72,7 +72,7 @@ def _devices(given: str | None) -> dict[str, str]:
         return {uuid: uuid for uuid in found.values()}
     devices: dict[str, str] = {}
     for name in filter(None, given.replace(" ", "").split(",")):
-        if name.startswith("-"):  # CUDA sees what stands before it
+        if name.startswith("-"):  # CUDA ignores this and what follows
             break
         uuid = found.get(name) or next((uuid for uuid in found.values() if uuid.startswith(name)), name)
         devices[uuid] = name

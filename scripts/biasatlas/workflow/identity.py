@@ -1,10 +1,10 @@
 """What identifies a result: an edit that can change a number reruns the rules that use it, and no other edit does.
 
-What is evaluated when a run is planned enters by value, what runs in a job by the definitions that its script can reach
-(:mod:`.reach`), and what a model answered by the versions that golden tests guard (:mod:`biasatlas.models.kinds`), so
-that no refactoring asks a model again.
+What is evaluated when a run is planned enters by value. What runs in a job enters by the definitions that its script
+can reach (:mod:`.reach`). A model's answers enter by versions that golden tests guard (:mod:`biasatlas.models.kinds`),
+so that no refactoring asks a model again.
 
-Where what a script can reach is not followed on, :data:`BOUNDARIES` says what stands in its place.
+:data:`BOUNDARIES` names the definitions that are not followed, and what takes their place.
 """
 
 import contextlib
@@ -37,9 +37,9 @@ _JOB = "biasatlas.workflow.job"
 class Step:
     """What the code of a step depends on beside its script.
 
-    ``packages`` are those of each of its benchmarks below ``biasatlas.benchmarks``, its own before its family's;
-    ``classes`` are those of their options and descriptions; ``table`` and ``figure`` name the one that is made ("":
-    any); ``kind`` is that of the model that answers.
+    ``packages`` are each benchmark's packages below ``biasatlas.benchmarks``, its own before its family's; ``classes``
+    are those of the benchmarks' options and descriptions; ``table`` and ``figure`` name the one that is made ("": any);
+    ``kind`` is the kind of the model that answers.
     """
 
     script: str
@@ -50,8 +50,8 @@ class Step:
     kind: str = ""
 
 
-#: What stands behind a boundary: names of definitions, of modules (what is mentioned of them), or ``methods of`` a
-#: class.
+#: Gives the names that take a boundary's place: definitions, modules (their mentioned definitions count), or
+#: ``methods of`` a class.
 Behind = Callable[[Library, Step, Reference], Iterable[str]]
 
 
@@ -60,12 +60,12 @@ def _definitions(*names: str) -> Behind:
 
 
 def _all_defined(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-    """Each ``x`` of a benchmark's packages, of ``_all_defined(benchmark, "x")``."""
+    """For ``_all_defined(benchmark, "x")``: each ``x`` in a benchmark's packages."""
     yield from (place for found in _places(library, step, reference) for place in found)
 
 
 def _defined(library: Library, step: Step, reference: Reference) -> Iterator[str]:
-    """A benchmark's own ``x`` or else its family's, of ``_defined(benchmark, "x")``."""
+    """For ``_defined(benchmark, "x")``: a benchmark's own ``x``, or else its family's."""
     yield from (found[0] for found in _places(library, step, reference) if found)
 
 
@@ -79,7 +79,7 @@ def _places(library: Library, step: Step, reference: Reference) -> Iterator[list
 
 
 def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
-    """Functions marked ``@decorator(name)`` with the name made, or any: a benchmark's own, or else its family's."""
+    """Functions marked ``@decorator(name)`` with the ``chosen`` name ("": any): a benchmark's, or else its family's."""
 
     def functions(library: Library, step: Step, reference: Reference) -> Iterator[str]:
         for packages in step.packages:
@@ -95,12 +95,12 @@ def _marked(decorator: str, chosen: Callable[[Step], str]) -> Behind:
 
 
 def _classes(*names: str) -> Behind:
-    """Methods of some classes: their objects were made from what the user wrote, and enter by value."""
+    """The methods alone of some classes: their objects, made from what the user wrote, enter by value."""
     return lambda library, step, reference: [METHODS + name for name in (*names, *step.classes)]
 
 
 def _model(library: Library, step: Step, reference: Reference) -> tuple[str, ...]:
-    """Published outputs are read by code as any other; what all other models answer is told by versions."""
+    """The code that reads published outputs; nothing for other models, whose answers enter by versions."""
     answer = "biasatlas.models.released.answer"
     return (f"{answer}.open_released", f"{answer}.ReleasedModel.answer") if step.kind == "released" else ()
 
@@ -109,11 +109,11 @@ _SPEC = tuple(f"{_CONTRACT}.{name}" for name in ("Spec", "Task", "Table", "Figur
 
 
 def _on_page(name: str) -> Behind:
-    """What only the page shows: to other scripts a metric is its name, which its tables hold."""
+    """``name`` for the report alone: other scripts know a metric by its name, which tables hold."""
     return lambda library, step, reference: [name] if step.script == "write_report" else []
 
 
-#: A definition, or a module with all of its own -> what stands in its place.
+#: A definition, or a module with all of its definitions -> what takes its place.
 BOUNDARIES: Mapping[str, Behind] = {
     # By value: :mod:`biasatlas.benchmarks.visible`, and the rules' other params.
     f"{_REGISTRY}.load_spec": _classes(*_SPEC),
@@ -127,9 +127,9 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.simulation.studies.load_studies": _classes(
         "biasatlas.simulation.studies.Study", "biasatlas.simulation.studies.Headline"
     ),
-    # By its own source, of the one that is meant.
+    # By the source of the nuisance that is meant, a param of its own.
     "biasatlas.simulation.nuisances": _definitions(),
-    # What options could be, where code asks for it: the classes themselves.
+    # Code that asks what options there are: the classes of options themselves.
     "biasatlas.stages.declaration": lambda library, step, reference: step.classes,
     "biasatlas.sources.load_sources": _classes("biasatlas.sources.Source"),
     # By the definitions of the benchmark that is meant.
@@ -164,11 +164,11 @@ BOUNDARIES: Mapping[str, Behind] = {
     "biasatlas.progress": _definitions(),
 }
 
-#: What renders templates -> their folder: they name methods and properties of what is handed to them, which no Python
-#: need name.
+#: Class that renders templates -> their folder. Templates name methods and properties of the objects given to them,
+#: which no Python code need name.
 TEMPLATES: Mapping[str, str] = {"biasatlas.report.pages.Pages": "biasatlas/report/templates"}
 
-#: Calls, and marks, that are told by their literal arguments.
+#: Calls and decorators that are distinguished by their literal arguments.
 BY_LITERALS = frozenset(
     name for name in BOUNDARIES if name.rpartition(".")[2] in {"_defined", "_all_defined", "table", "figure", "metric"}
 )
@@ -231,7 +231,7 @@ def digest(script: str, names: Mapping[str, str | Sequence[str]]) -> str:
 
 @cache
 def _visible(benchmark: str, step: str, **chosen: str) -> str:
-    """Jobs of a rule differ in few of their wildcards."""
+    """What ``step`` may see of a declaration, as JSON. Cached, since jobs of a rule differ in few wildcards."""
     return json.dumps(registry.visible(benchmark, step, **chosen), ensure_ascii=False)
 
 
@@ -246,7 +246,7 @@ def step_of(script: str, benchmarks: Iterable[str] = (), **names: str) -> Step:
 
 
 def _written(made: type) -> type:
-    """The class that stands in the source: itself, or the base of one that was made from a description."""
+    """The class that the source defines: ``made`` itself, or its base if it was made from a description."""
     return next(each for each in made.__mro__ if getattr(sys.modules[each.__module__], each.__qualname__, None) is each)
 
 
@@ -266,12 +266,12 @@ _library = cache(library)
 
 @cache
 def _code(step: Step) -> str:
-    """The digest of what a step reaches; from the folder of digests where the library is as it was."""
+    """The digest of what a step reaches; read from :data:`KEPT` while the library is unchanged."""
     key = hashlib.sha256(repr(step).encode()).hexdigest()[:16]
     kept = _kept()
     if key not in kept:
         kept[key] = reach(_library(), step).digest()
-        with contextlib.suppress(OSError):  # where the library lies in a folder that is not ours
+        with contextlib.suppress(OSError):  # the library's folder may not be writable
             KEPT.mkdir(parents=True, exist_ok=True)
             with (KEPT / _state()).open("a", encoding="utf-8") as file:
                 file.write(f"{key} {kept[key]}\n")
@@ -298,7 +298,7 @@ def _state() -> str:
 
 
 def answer_identity(entry: Entry, benchmark: str | None) -> dict:
-    """What can change a model's answers: the marked fields of its entry, the versions of what computes and reads them.
+    """What can change a model's answers: fields of its entry, and versions of the code that computes and parses them.
 
     Golden tests say when a version must be raised.
     """
@@ -312,10 +312,10 @@ def answer_identity(entry: Entry, benchmark: str | None) -> dict:
 
 
 def digest_of(paths: Iterable[str]) -> str:
-    """SHA-256 over what shipped files say, whatever their layout: 16 hex digits.
+    """SHA-256 over the content of shipped files, whatever their layout: 16 hex digits.
 
-    Of YAML and JSON what is loaded, of CSV the rows but blank ones (cells are text: printed digits count), of other
-    texts what :meth:`biasatlas.resources.Resources.text` gives, else the bytes.
+    YAML and JSON count as loaded, CSV by its rows without blank ones (cells are text: printed digits count), other text
+    as :meth:`biasatlas.resources.Resources.text` gives it, and all else by its bytes.
     """
     said = hashlib.sha256()
     for path in paths:
@@ -330,7 +330,7 @@ def _said(path: Path) -> str:
     except UnicodeDecodeError:
         return hashlib.sha256(content).hexdigest()
     if path.suffix in (".yaml", ".yml", ".json"):
-        return repr(yaml.load(text, Loader=_LOADER))  # keys in their order, which loops follow
+        return repr(yaml.load(text, Loader=_LOADER))  # keys keep their order, which loops follow
     if path.suffix == ".csv":
         return repr([row for row in csv.reader(text.splitlines(keepends=True)) if row])
     return text.strip()

@@ -35,9 +35,9 @@ _DENIED = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
 class Job:
-    """One job of the workflow, from Snakemake's own description of it: what the configuration says, validated.
+    """One job of the workflow: Snakemake's description of it, and the validated configuration.
 
-    ``name`` is the benchmark's in the configuration.
+    ``name`` is the benchmark's name in the configuration.
     """
 
     def __init__(self, snakemake: Any, terminal: logging.Handler):
@@ -54,15 +54,15 @@ class Job:
 
     @cached_property
     def benchmark(self) -> str:
-        """The benchmark that the wildcard's name stands for; '' for a job of none.
+        """The benchmark that the wildcard's name stands for; '' for a job without one.
 
-        It is read as planning left it: to validate the whole configuration again would double what a short job takes.
+        It is read without validating the whole configuration again, which would double the time of a short job.
         """
         run = self._snakemake.config["benchmarks"].get(self.name) or {}
         return run.get("benchmark", self.name)
 
     def at(self, task: str) -> None:
-        """Name the ``task`` in what the terminal shows of the job's progress from here on."""
+        """Show ``task`` with the job's progress on the terminal from here on."""
         self._terminal.setFormatter(_titled(f"{_title(self._snakemake)} {task}"))
 
     @property
@@ -71,7 +71,7 @@ class Job:
         return self._snakemake.params.step
 
     def given(self, name: str) -> Any:
-        """The tree ``name`` of the step, with the paths of the input of this name in it."""
+        """The tree ``name`` of the step, filled with the paths of the input of the same name."""
         return filled(self.step[name], self._snakemake.input[name])
 
     @property
@@ -109,7 +109,7 @@ class Job:
         )
 
     def store(self, name: str, *part: str) -> "ResponseStore":
-        """Where the answers of model ``name`` to a ``part`` of the workflow are kept as they come."""
+        """The store that keeps each answer of model ``name`` to a ``part`` of the workflow as soon as it arrives."""
         from biasatlas.models.kinds import store_folder
         from biasatlas.models.store import ResponseStore
 
@@ -133,7 +133,7 @@ def job(snakemake: Any) -> Iterator[Job]:
     terminal too. A user's error becomes one message in both, and exit status 1; an interruption (Ctrl-C, SIGTERM) one
     line, and 130. A job that calls an endpoint and is out of time under SLURM starts again.
     """
-    # Collecting torch's objects cost two seconds a job.
+    # Garbage collection of torch's objects took two seconds a job.
     gc.set_threshold(100_000)
     log = snakemake.log[0]
     os.makedirs(os.path.dirname(log) or ".", exist_ok=True)
@@ -141,7 +141,7 @@ def job(snakemake: Any) -> Iterator[Job]:
         filename=log, filemode="w", level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S", force=True
     )
     logging.captureWarnings(True)
-    logging.raiseExceptions = False  # what a full disk has no room for is no second error
+    logging.raiseExceptions = False  # a log line that a full disk cannot take is no second error
     title = _title(snakemake)
     terminal = _show_progress(title)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -179,7 +179,7 @@ def _titled(title: str) -> logging.Formatter:
 
 
 def _show_progress(title: str) -> logging.Handler:
-    """Let the terminal have progress under the job's ``title``; one line a minute where it is no terminal."""
+    """Show progress on stderr under the job's ``title``; at most a line a minute if stderr is not a terminal."""
     terminal = logging.StreamHandler()
     terminal.setFormatter(_titled(title))
     if not sys.stderr.isatty():

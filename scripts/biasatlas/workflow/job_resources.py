@@ -1,4 +1,4 @@
-"""What a job takes in which a model answers: threads, GPUs, calls to an endpoint, memory, time."""
+"""Resources of a job in which a model answers: threads, GPUs, calls to an endpoint, memory, time."""
 
 import math
 from collections.abc import Mapping
@@ -11,17 +11,18 @@ from biasatlas.models.endpoint.entry import ApiEntry
 from biasatlas.models.entry import Entry
 from biasatlas.models.kinds import KINDS
 
-#: An endpoint's job asks for a day at most, and while nobody knows yet what it will ask: what was answered is kept.
+#: Minutes in a day, the most that the job of an endpoint, or of a model that thinks, asks for. An endpoint's job also
+#: asks for a day while its requests are not known yet. Answers are kept when a job's time is up.
 _DAY = 24 * 60
 
 #: Seconds that an answer is taken to need where the entry has no rate.
 _CALL_S = 10
 
-#: Minutes in which a model writes a million tokens, for each billion of its parameters: on a GPU assumed; on a CPU by
-#: 0.5 billion of 19 ms a token on one thread, with eight.
+#: Minutes in which a model writes a million tokens, for each billion of its parameters. The GPU's number is assumed;
+#: the CPU's, with eight threads, is from 19 ms a token of 0.5 billion parameters on one thread.
 _MILLION_GPU, _MILLION_CPU = 2, 130
 
-#: Memory of an endpoint's job: so much, and so many KB an answer (measured: 6.6 for 2 KB written to a prompt of 1 KB).
+#: Memory of an endpoint's job: MB, plus KB for each answer (measured: 6.6 for 2 KB written to a prompt of 1 KB).
 _API_MB, _ANSWER_KB = 1000, 10
 
 
@@ -30,7 +31,7 @@ def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | No
     in minutes.
 
     Memory and time grow with every attempt, and with the model's size or, at an endpoint, with the calls that the job's
-    ``inputs`` come to. A model that thinks writes most of the tokens that it may: its time grows with these too.
+    ``inputs`` need. A model that thinks writes most of the tokens that it may, so its time grows with these too.
     """
     calls_api = KINDS[entry.kind].calls_api
     size_billion = getattr(entry, "size_billion", 0.001)
@@ -50,8 +51,7 @@ def job_resources(entry: Entry, attempt: int = 1, inputs: Mapping[str, Any] | No
 
 
 def _tokens_to_write(inputs: Mapping[str, Any], budget: int) -> int:
-    """The most tokens that a model writes to answer a job's requests, each with a ``budget`` of thinking; 0 while these
-    are not there yet."""
+    """The most tokens that a job's replies have, each with a ``budget`` of thinking; 0 while no requests are there."""
     given = inputs.get("requests") or []
     paths = [Path(path) for path in ([given] if isinstance(given, str) else given)]
     return sum(_tokens_of(path, budget, path.stat().st_mtime_ns) for path in paths if path.is_file())
@@ -69,10 +69,9 @@ def _tokens_of(path: Path, budget: int, time_ns: int) -> int:
 
 
 def _of_calls(entry: ApiEntry, inputs: Mapping[str, Any]) -> tuple[float, float]:
-    """MB and minutes of a job that asks what is in its requests, or once for each answer that it judges or item that it
-    orders.
+    """MB and minutes of an endpoint's job: of its requests, or of a call for each answer to judge or item to order.
 
-    The time is half as long again as the entry's rates have it, and ten minutes.
+    The time is 1.5 times what the entry's rates give, plus ten minutes.
     """
     given = inputs.get("responses") or inputs.get("requests") or inputs.get("items_file") or []
     paths = [Path(path) for path in ([given] if isinstance(given, str) else given)]
@@ -87,7 +86,7 @@ def _of_calls(entry: ApiEntry, inputs: Mapping[str, Any]) -> tuple[float, float]
 
 @cache
 def _counted(entry_json: str, found: Found | None, path: Path, time_ns: int) -> tuple[float, float]:
-    """Answers that a file comes to, and minutes that they take."""
+    """How many answers a file's rows need, and how many minutes these take."""
     import pyarrow.parquet  # heavy, and most plans need neither
 
     from biasatlas.models.endpoint.calls import bound

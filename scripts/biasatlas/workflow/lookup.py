@@ -16,7 +16,7 @@ from biasatlas.workflow.steps import Steps
 
 
 class Lookup(Steps):
-    """What a benchmark's rules ask the configuration."""
+    """Inputs and params of a benchmark's rules."""
 
     # Raw data, items, requests.
 
@@ -38,7 +38,7 @@ class Lookup(Steps):
         return {name.removeprefix(sample): file for name, file in self.shipped(f"{sample}**/*").items()}
 
     def raw_checksums(self, benchmark: str) -> list[str]:
-        """Checksums of what was fetched of a benchmark's raw data; what ships is compared file by file."""
+        """Checksums of a benchmark's raw data that were fetched; shipped data are compared file by file."""
         return self.checksums(self.config.spec(benchmark).sources_of(self.config.benchmarks[benchmark].data))
 
     def data_files(self, wildcards: Any) -> dict[str, File]:
@@ -47,11 +47,11 @@ class Lookup(Steps):
         return self.raw(wildcards.benchmark) | {name: File(path) for name, path in user_files.items()}
 
     def data_checksums(self, wildcards: Any) -> list[str]:
-        """Input: checksums of what was fetched."""
+        """Input: checksums of the raw data that were fetched."""
         return self.raw_checksums(wildcards.benchmark)
 
     def pins(self, wildcards: Any) -> dict[str, Any]:
-        """Param: the version of a source, and what each of its files that a table lists is known by."""
+        """Param: a source's version, and the checksum that pins each of its listed files."""
         source = self.sources[wildcards.source]
         return {"version": source.version} | {file.path: file.pin for file in source.files}
 
@@ -61,12 +61,12 @@ class Lookup(Steps):
         return {key: getattr(run, key) for key in self.config.spec(wildcards.benchmark).reads}
 
     def orders(self, wildcards: Any) -> str | list[str]:
-        """Input: what a judge says of the order of each item's parts, where it is asked before requests are built."""
+        """Input: a judge's order of each item's parts, if the judge is asked before requests are built."""
         w = wildcards
         return self.paths.orders if selection.is_ordered(self.config, w.benchmark, w.protocol, w.task) else []
 
     def framings(self, wildcards: Any) -> dict[str, Any]:
-        """Param: the other ways in which a protocol under its framings asks; empty of a protocol alone."""
+        """Param: the section `framings` for the framed version of a protocol; empty for the protocol itself."""
         section = self.config.benchmarks[wildcards.benchmark].framings
         return section.model_dump() if section and wildcards.protocol.endswith(FRAMED) else {}
 
@@ -75,17 +75,17 @@ class Lookup(Steps):
         return selection.categories(self.config, wildcards.benchmark, wildcards.task)
 
     def request_group(self, wildcards: Any) -> str | None:
-        """Group of a job that builds requests: its items', except where a judge's own job comes between."""
+        """Group of a job that builds requests: that of its items' job, unless a judge's job comes in between."""
         return None if self.orders(wildcards) else "requests"
 
     # Responses and scores.
 
     def grammar(self, wildcards: Any) -> list[str]:
-        """Input: the grammar that planted models of a language are trained with; it counts by what it says."""
+        """Input: the grammar that planted models of a language are trained with; only its content counts."""
         return [self.unchanged(path) for path in files(self.shipped(f"planted/{wildcards.language}.yaml"))]
 
     def grammar_digest(self, wildcards: Any) -> str:
-        """Param: what it says."""
+        """Param: a digest of the content of that grammar."""
         return self.digest(self.shipped(f"planted/{wildcards.language}.yaml"))
 
     def taught(self, wildcards: Any) -> list[tuple[str, File]]:
@@ -110,15 +110,15 @@ class Lookup(Steps):
         return {task: File(self.paths.requests.replace("{task}", task)) for task in tasks}
 
     def simulated_items(self, wildcards: Any) -> str | list[str]:
-        """Input: the items, for models that answer by them rather than by what a request says."""
+        """Input: the items, for models that answer from these and not from the text of a request."""
         return self.paths.items if self.config.models[wildcards.model].kind in ("released", "simulated") else []
 
     def response_group(self, wildcards: Any) -> str | None:
-        """Group of a job that imports published outputs: that of what is made of them."""
+        """Group of a job that imports published outputs: that of the jobs that use them."""
         return "results" if self.config.models[wildcards.model].kind == "released" else None
 
     def gathering_group(self, wildcards: Any) -> str | None:
-        """Group of a job that joins responses: the scores', except where a judge's own job comes between."""
+        """Group of a job that joins responses: that of the scoring jobs, unless a judge's job comes in between."""
         declared = self.config.spec(wildcards.benchmark).tasks
         return None if any(declared[task].judged for task in self.tasks(wildcards)) else "results"
 
@@ -135,11 +135,11 @@ class Lookup(Steps):
         return {model: File(path.format(model=model)) for model in models if model in answered}
 
     def table_stops(self, wildcards: Any) -> dict[str, File]:
-        """Tree: the same, of the models that a table is about."""
+        """Tree: model -> where asking stopped, of the models that a table is about."""
         return self.stops(wildcards.benchmark, self.protocol(wildcards), self.models(wildcards))
 
     def families(self, wildcards: Any) -> int:
-        """Param: how many families of tests are judged together: a model on a benchmark each."""
+        """Param: how many families of tests are judged together; a model's tests on a benchmark are a family."""
         protocol = wildcards.protocol
         return sum(
             len(selection.models(self.config, name, protocol))
@@ -147,7 +147,7 @@ class Lookup(Steps):
         )
 
     def families_in_rounds(self, wildcards: Any) -> int:
-        """Param: the same, where the benchmark is asked in rounds, else 0."""
+        """Param: the number of these families if the benchmark is asked in rounds, else 0."""
         return self.families(wildcards) if wildcards.benchmark in selection.in_rounds(self.config) else 0
 
     def asked_categories(self, wildcards: Any) -> dict[str, list[str]]:
@@ -155,7 +155,7 @@ class Lookup(Steps):
         return {task: selection.categories(self.config, wildcards.benchmark, task) for task in self.tasks(wildcards)}
 
     def judgements(self, wildcards: Any) -> str | list[str]:
-        """Input: what a judge says of the answers, where a task is scored by one."""
+        """Input: a judge's replies about the answers, if a judge scores the task."""
         judged = self.config.spec(wildcards.benchmark).tasks[wildcards.task].judged
         return self.paths.judgements if judged else []
 
@@ -184,7 +184,7 @@ class Lookup(Steps):
         }
 
     def deviations(self, wildcards: Any) -> dict[str, str]:
-        """Param: what each model of a table is asked otherwise than its protocol says, in words."""
+        """Param: model of a table -> how its requests deviate from the protocol, in words."""
         return selection.deviations(self.config, self.models(wildcards))
 
     def is_partial_data(self, wildcards: Any) -> bool:
@@ -201,7 +201,7 @@ class Lookup(Steps):
         return names
 
     def drawn_as(self, wildcards: Any) -> dict[str, str]:
-        """Param: model whose outputs were published -> its published name, which figures bear if no other has it."""
+        """Param: model with published outputs -> its published name, which figures show if no other model has it."""
         entries = {name: self.config.models[name] for name in self.models(wildcards)}
         names = {n: e.published_as for n, e in entries.items() if e.kind == "released" and e.published_as}
         taken = [*names.values(), *self.config.models]
@@ -239,7 +239,7 @@ class Lookup(Steps):
         return self.config.benchmarks[wildcards.benchmark].parse_with
 
     def second_parse(self, wildcards: Any) -> str | list[str]:
-        """Input: a model's parse of unparsed replies, where one is configured; after a failure, if it is there."""
+        """Input: a model's parse of unparsed replies, if one is configured; after a failure, only if it is there."""
         path = self.paths.second_parse("responses")
         path = path.format(benchmark=wildcards.benchmark, protocol=wildcards.protocol)
         exists = not self.targets.partial or self.targets.exists(path)
@@ -295,7 +295,7 @@ class Lookup(Steps):
         ]
 
     def evidence_options(self, wildcards: Any) -> dict[str, Any]:
-        """Param: the options of those benchmarks that change what their scores say."""
+        """Param: the options of those benchmarks that can change results up to tables."""
         protocol = wildcards.protocol
         names = self.targets.with_evidence(protocol)
         return {name: fields_affecting(self.config.options(name, protocol), "tables") for name in names}
@@ -333,7 +333,7 @@ class Lookup(Steps):
         return {(name, table): File(template.format(benchmark=name, table=table)) for name, table in keys}
 
     def part_tables(self, wildcards: Any) -> dict[tuple[str, str], File]:
-        """Tree: the tables of ours that a paper, or one of its tables or figures, is checked with."""
+        """Tree: our tables that are compared with a paper, or with one of its tables or figures."""
         name, part = wildcards.benchmark, wildcards.part
         return {
             key: file
@@ -342,11 +342,11 @@ class Lookup(Steps):
         }
 
     def part_figures(self, wildcards: Any) -> list[str]:
-        """Input: the figures of a paper that published outputs give; of one figure or table, those that show it."""
+        """Input: a paper's figures, drawn from published outputs; for one figure or table, those that show it."""
         return self.released_figures(wildcards.benchmark, "" if wildcards.part == "all" else part_name(wildcards.part))
 
     def released_figures(self, name: str, part: str = "") -> list[str]:
-        """Figures of a paper that published outputs give; of a ``part``, as "Figure 7", those that show it."""
+        """A paper's figures, drawn from published outputs; for a ``part``, such as "Figure 7", those that show it."""
         what, _, number = part.partition(" ")
         shown = rf"{what}s? (\d+(, | and ))*{number}\b.* of the paper" if part else " of the paper"
         made = {table for benchmark, table in selection.replicable_tables(self.config) if benchmark == name}

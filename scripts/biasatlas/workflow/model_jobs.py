@@ -19,10 +19,10 @@ Role = Literal["model", "judge", "second_parser", "writer"]
 
 
 class ModelJobs:
-    """What Snakemake asks of these jobs, as functions of their wildcards.
+    """Inputs, params and resources of these jobs, as functions of their wildcards.
 
-    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote
-    storage.
+    ``unchanged`` marks a folder whose modification time does not count (``ancient``), ``local`` a path that is never on
+    remote storage.
     """
 
     def __init__(self, config: Config, paths: Paths, unchanged: Callable, local: Callable):
@@ -36,11 +36,11 @@ class ModelJobs:
         return KINDS[self.config.models[name].kind]
 
     def of_kinds(self, *kinds: str) -> list[str]:
-        """Names of the configured models of some kinds."""
+        """Names of the configured models of the given kinds."""
         return [name for name, entry in self.config.models.items() if entry.kind in kinds]
 
     def prepared_by(self, how: str) -> list[str]:
-        """Names of the configured models that are prepared in some way."""
+        """Names of the configured models that are prepared in the given way."""
         return [name for name, entry in self.config.models.items() if self.kind(name).ready(entry) == how]
 
     def name(self, role: Role, wildcards: Any) -> str:
@@ -65,7 +65,7 @@ class ModelJobs:
         return paths
 
     def opened_from(self, wildcards: Any) -> list[str]:
-        """Input: what the model under test is opened from, where a rule makes it."""
+        """Input: the files that the model under test is opened from."""
         return self._opened_from(wildcards.model, wildcards)
 
     def _opened_from(self, name: str, wildcards: Any) -> list[str]:
@@ -87,7 +87,7 @@ class ModelJobs:
         return []
 
     def local_model_files(self, wildcards: Any) -> list[str]:
-        """Input: the files of a model, its adapter and its server that lie here; other ones are another model."""
+        """Input: the local files of a model, its adapter and its server; if they change, so does the model."""
         entry: Any = self.config.models[wildcards.model]
         sources = filter(None, (getattr(entry, key, None) for key in ("source", "adapter")))
         folders = [Path(source).expanduser() for source in sources if not is_hub_id(source)]
@@ -104,7 +104,7 @@ class ModelJobs:
         return {key: getattr(self.config.models[wildcards.model], key, None) for key in keys}
 
     def identity(self, role: Role) -> Callable:
-        """Param of: an entry's fields that can change answers, and the versions of what computes and reads them."""
+        """Param of: the entry's fields that affect answers, and versions of the code that computes and parses these."""
 
         def value(wildcards: Any) -> dict[str, Any]:
             benchmark = getattr(wildcards, "benchmark", None)
@@ -114,7 +114,7 @@ class ModelJobs:
         return value
 
     def budget(self, wildcards: Any) -> float | None:
-        """Param: the most that a model may cost, where that decides how much it is asked."""
+        """Param: a model's budget, if it has one, which can decide how much it is asked."""
         return getattr(self.config.models[wildcards.model], "budget", None)
 
     def failing_runs(self, role: Role, part: str) -> Callable:
@@ -161,7 +161,7 @@ class ModelJobs:
         return paths
 
     def rates(self) -> dict[str, dict[str, Any]]:
-        """Model -> what an endpoint is paid, and how fast it answers."""
+        """Model -> prices and rate limits of an endpoint; nothing for other models."""
         fields = (
             "price_input_per_million",
             "price_output_per_million",

@@ -1,4 +1,4 @@
-"""What a module of the library binds, imports and does, by its source."""
+"""What a module of the library binds, imports and does, according to its source."""
 
 import ast
 from collections import defaultdict
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import resolve_name
 
-#: The package whose definitions are followed; all else is known by its name.
+#: The package whose definitions are followed; all else counts by its name alone.
 PACKAGE = "biasatlas"
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-#: Decorators of pydantic under which a method runs without being named, and annotations of arguments have a meaning.
+#: Decorators of pydantic: their methods run without being named, and the annotations of their arguments matter.
 VALIDATORS = {"field_validator", "model_validator", "field_serializer", "model_serializer", "computed_field"}
-#: Bases that call no method of a class by a name of their own.
+#: Base classes from elsewhere that never call a method of a subclass by its name.
 _QUIET_BASES = {
     "BaseModel",
     "Protocol",
@@ -31,7 +31,7 @@ _QUIET_BASES = {
 
 @dataclass(frozen=True, order=True)
 class Definition:
-    """A name of a module, with ``method`` that of a class of it; "" is what importing the module does."""
+    """A name in a module, or a ``method`` of the class of that name; the name "" is what importing the module does."""
 
     module: str
     name: str
@@ -39,7 +39,7 @@ class Definition:
 
 
 class Module:
-    """A module's source: what its top binds, imports, does. ``calls`` are functions whose literals count."""
+    """What a module's top level binds, imports and does. ``calls`` are functions whose literal arguments count."""
 
     def __init__(self, name: str, source: str, package: bool, calls: frozenset[str] = frozenset()):
         self.name, self.calls = name, calls
@@ -72,14 +72,14 @@ class Module:
                         self.bound[name].append(node)
 
     def _registers(self, decorator: ast.expr) -> bool:
-        """Whether a decorator is of the library, which may keep what it decorates where nothing refers to it."""
+        """Whether a decorator is the library's, and so may register what it decorates, which nothing else need name."""
         while isinstance(decorator, ast.Call):
             decorator = decorator.func
         name = self.target(decorator)
         return ours(name) and name not in self.calls
 
     def target(self, node: ast.AST) -> str:
-        """The dotted name that a name, or a dotted one, at the top stands for; "" where it is neither."""
+        """The full dotted name of what a plain or dotted name at the top level stands for; "" for any other node."""
         if isinstance(node, ast.Attribute):
             base = self.target(node.value)
             return base and f"{base}.{node.attr}"
@@ -166,7 +166,7 @@ def _noisy(node: ast.ClassDef, imports: Mapping[str, str]) -> bool:
 def bindings(
     nodes: Iterable[ast.AST], imported: Callable[[ast.Import | ast.ImportFrom], dict[str, str]]
 ) -> dict[str, str]:
-    """Names that a scope binds -> what is imported by them, "" for variables. Scopes within are left out."""
+    """Name that a scope binds -> the dotted name that it imports, "" for a variable. Inner scopes are left out."""
     found: dict[str, str] = {}
     outside: set[str] = set()
     todo = list(nodes)
@@ -186,7 +186,7 @@ def bindings(
             todo.extend(each.target for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
             continue
         else:
-            for key in ("name", "rest"):  # of an exception that is caught, and of patterns
+            for key in ("name", "rest"):  # names bound by ``except`` and by patterns
                 if isinstance(getattr(node, key, None), str):
                     found[getattr(node, key)] = ""
         todo.extend(ast.iter_child_nodes(node))
@@ -195,5 +195,5 @@ def bindings(
 
 @lru_cache(maxsize=4096)
 def read_module(name: str, source: str, package: bool, calls: frozenset[str]) -> Module:
-    """A module that is read once, whoever asks for it."""
+    """The module, which is parsed only once."""
     return Module(name, source, package, calls)

@@ -26,13 +26,13 @@ from biasatlas.workflow.modules import (
 _LOG_LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 #: Functions that see the names of variables.
 _NAMING = {"locals", "eval", "exec"}
-#: What arguments of a log message may call, for it to be left out: nothing that could change anything.
+#: Functions without effects. A log message is left out only if its arguments call no others.
 _HARMLESS = {"len", "str", "sorted"}
 
 
 @dataclass(frozen=True)
 class Reference:
-    """What a place in code stands for: a dotted name, with literal arguments of a call that chooses by them."""
+    """What a place in code refers to: a dotted name and, for a call that chooses by them, literal arguments."""
 
     name: str
     literals: tuple[str | None, ...] = ()
@@ -40,7 +40,7 @@ class Reference:
 
 @dataclass
 class Form:
-    """A definition in normal form: ``references`` by their places in ``text``, and names that it ``mentions``."""
+    """A definition in normal form, ``references`` in the order of their places in ``text``, and names it mentions."""
 
     text: str
     references: list[Reference]
@@ -49,7 +49,7 @@ class Form:
 
 @cache
 def form_of(module: Module, name: str, method: str = "") -> Form:
-    """The normal form of one of a module's definitions; for the name "" of what it does at the top."""
+    """The normal form of one of a module's definitions; for the name "", that of what its top level does."""
     writer = _Writer(module)
     if method:
         for node in module.methods(name)[method]:
@@ -71,7 +71,7 @@ def form_of_script(module: Module) -> Form:
 
 @dataclass
 class _Scope:
-    """What a function, class or comprehension binds: imports by name, variables by number, or None to keep."""
+    """What a function, class or comprehension binds: imports; and variables with numbers, None for kept names."""
 
     imports: dict[str, str] = field(default_factory=dict)
     variables: dict[str, int | None] = field(default_factory=dict)
@@ -91,23 +91,23 @@ class _Writer:
         self._numbers = 0
 
     def form(self) -> Form:
-        """What was written."""
+        """The normal form of all that was written."""
         return Form(" ".join(self._text), self.references, self._mentions)
 
     def refer(self, reference: Reference) -> None:
-        """A place that stands for a definition of the library."""
+        """Write a place that refers to a definition of the library."""
         self._text.append("$")
         self.references.append(reference)
 
     # Definitions.
 
     def write_script(self, body: list[ast.stmt]) -> None:
-        """Statements of a script: all count, and its variables are local."""
+        """Write the statements of a script: all count, and its variables are local."""
         self._enter(body)
         self.write_body(body)
 
     def write_top(self, node: ast.stmt, name: str) -> None:
-        """A statement at the top of a module that binds ``name``, which itself is left out; a class keeps its name."""
+        """Write a top-level statement that binds ``name``, without the name itself; but a class keeps its name."""
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             self._own = {each: place for place, each in enumerate(assigned(node))}
             self._text.append(f"@{self._own[name]}")
@@ -118,12 +118,12 @@ class _Writer:
         self._own = {}
 
     def write_method(self, node: ast.stmt, owner: str) -> None:
-        """A method of a class: a function that keeps its name, and its owner's."""
+        """Write a method: a function that keeps its name, and that of its class (``owner``)."""
         self._text.append(owner)
         self._write_function(node)
 
     def write_body(self, body: Iterable[ast.stmt]) -> None:
-        """Statements, less those that do nothing here."""
+        """Write statements, except those that do nothing here."""
         self._text.append("[")
         for node in body:
             if not self._is_idle(node):
@@ -131,14 +131,14 @@ class _Writer:
         self._text.append("]")
 
     def write_all(self, nodes: Iterable[ast.AST]) -> None:
-        """Some nodes, one after the other."""
+        """Write some nodes, one after the other."""
         for node in nodes:
             self.write(node)
 
     # Nodes.
 
     def write(self, node: ast.AST) -> None:
-        """Any node."""
+        """Write any node."""
         getattr(self, f"_write_{type(node).__name__}", self._write_fields)(node)
 
     def _write_Name(self, node: ast.Name) -> None:
@@ -207,7 +207,7 @@ class _Writer:
         self._mentions.update(attributes)
 
     def _write_name(self, name: str, attributes: list[str]) -> None:
-        """A name and its attributes: a variable, something imported, a definition of the module, or a builtin."""
+        """Write a name and its attributes: a variable, an import, a definition of the module, or a builtin."""
         target = self._target(name)
         if target is None:
             self._text.append(self._variable(name))
@@ -252,7 +252,7 @@ class _Writer:
         return f"#{scope.variables[name]}"
 
     def _write_choosing_call(self, node: ast.Call) -> bool:
-        """A call of one of the module's ``calls``: what it stands for depends on its literal arguments."""
+        """Write ``node`` if it is one of the module's ``calls``, which choose by literal arguments; whether it is."""
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         target = self._target(name) if name else None
         if target not in self._module.calls:
@@ -264,11 +264,11 @@ class _Writer:
         self._text.append(")")
         return True
 
-    # Statements that do nothing, or that differ by what they do.
+    # Statements that do nothing.
 
     def _is_idle(self, node: ast.stmt) -> bool:
         if isinstance(node, ast.Import | ast.ImportFrom):
-            return True  # names of what is imported stand where they are used
+            return True  # imported names are written where they are used
         if is_docstring(node) or isinstance(node, ast.Pass):
             return True
         if isinstance(node, ast.If) and is_name(node.test, "TYPE_CHECKING") and not node.orelse:
@@ -278,7 +278,7 @@ class _Writer:
         return isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and self._logs(node.value)
 
     def _logs(self, call: ast.Call) -> bool:
-        """Whether a call writes a log message, and nothing that it is given does anything."""
+        """Whether a call writes a log message and its arguments have no effects."""
         if not (isinstance(call.func, ast.Attribute) and call.func.attr in _LOG_LEVELS):
             return False
         root = call.func.value
@@ -349,7 +349,7 @@ class _Writer:
         self._text.append(")")
 
     def _write_ClassDef(self, node: ast.ClassDef) -> None:
-        """A class: all of it inside a function; else without the methods that count only where they are mentioned."""
+        """Write a class; at a module's top level, without the methods that count only once they are mentioned."""
         self._text.append(f"ClassDef({node.name}")
         self.write_all([*node.decorator_list, *node.bases, *node.keywords])
         top = not self._scopes and node in self._module.bound.get(node.name, ())
@@ -367,7 +367,7 @@ class _Writer:
     def _write_ListComp(self, node: ast.AST) -> None:
         first, targets = node.generators[0], [each.target for each in node.generators]  # type: ignore[attr-defined]
         self._text.append(f"{type(node).__name__}(")
-        self.write(first.iter)  # which the scope around it evaluates
+        self.write(first.iter)  # evaluated in the enclosing scope
         self._enter(targets)
         self.write_all([first.target, *first.ifs, *node.generators[1:]])  # type: ignore[attr-defined]
         self.write_all(getattr(node, key) for key in ("key", "value", "elt") if hasattr(node, key))
@@ -397,7 +397,7 @@ def _arguments(arguments: ast.arguments | None) -> Iterator[str]:
 
 
 def _parsed(annotation: ast.expr) -> ast.expr:
-    """An annotation that is quoted, as an expression."""
+    """An annotation as an expression, even if it is quoted."""
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return ast.parse(annotation.value, mode="eval").body
     return annotation

@@ -1,11 +1,11 @@
-"""Where every file of a run lies: one template a kind of file, with the workflow's wildcards in it; and trees of files.
+"""Where every file of a run lies: a template for each kind of file, with the workflow's wildcards; and trees of files.
 
-Nobody parses a path back: what a file is about stands in the file, or is known to whoever names it.
+No code parses a path: what a file is about stands in the file, or the code that names the file knows it.
 
 A tree is made of dicts, lists, tuples and plain values, with a :class:`File` wherever a file belongs. A rule has the
 files of a tree (:func:`files`) as an input and the tree without them (:func:`places`) as a param; the script puts the
-two together again (:func:`filled`), so that a file is found by what it is and not by a count of paths. A param holds no
-path, so that a run may be moved, and the paths of the input are the job's own, wherever the storage has them.
+two together again (:func:`filled`), so that code finds a file by what it is and not by counting paths. A param holds no
+path, so a run may be moved, and the paths of the input are the job's own, wherever the storage puts them.
 """
 
 import shutil
@@ -19,15 +19,15 @@ from biasatlas import ROOT
 from biasatlas.benchmarks.contract import OUTCOMES
 from biasatlas.errors import UserError
 
-#: A link to ``resources/`` below the working directory: the names of a job's shipped inputs are the same after a run
-#: was moved, or another commit of the workflow was checked out, and nothing runs again but for what is in the files.
+#: A link to ``resources/`` below the working directory. It keeps the paths of a job's shipped inputs the same after a
+#: run is moved or another commit of the workflow is checked out, so that only changed contents cause a rerun.
 SHIPPED = Path(".snakemake") / "bias-atlas"
 
 
 def link_shipped_files() -> None:
-    """Make :data:`SHIPPED` a link to the ``resources/`` of this workflow, in one step, whoever else does the same.
+    """Make :data:`SHIPPED` a link to the ``resources/`` of this workflow, atomically, as other runs may do so too.
 
-    Raises UserError where the working folder takes no files.
+    Raises UserError if no file can be written in the working folder.
     """
     resources = (ROOT / "resources").resolve()
     if SHIPPED.resolve() == resources:
@@ -38,7 +38,7 @@ def link_shipped_files() -> None:
     except OSError as error:
         said = f"{Path.cwd()}: no file can be written in {SHIPPED.parent} there ({error.strerror})"
         raise UserError(f"{said}. Run from another folder.") from None
-    if SHIPPED.is_dir() and not SHIPPED.is_symlink():  # whoever copied the run followed the link
+    if SHIPPED.is_dir() and not SHIPPED.is_symlink():  # the run was copied, and the link followed
         shutil.rmtree(SHIPPED)
     link.symlink_to(resources, target_is_directory=True)
     link.replace(SHIPPED)
@@ -67,15 +67,14 @@ class Paths:
         self.items = f"{results}/items/{{benchmark}}.parquet"
         self.requests = f"{results}/requests/{{benchmark}}/{{protocol}}/{{task}}.parquet"
 
-        #: A planted model's checkpoint, by file; the commit of a model from the hub; a model that was found
-        #: to be all there.
+        #: A planted model's checkpoint, by file; the commit of a model from the hub; what the check of a model found.
         self.weights = f"{results}/models/{{model}}/{{language}}/{{file}}"
         self.fetched, self.checked = (f"{results}/models/{{model}}.{form}" for form in ("json", "checked"))
-        #: What the run will ask and what that may cost; that it may cost so much.
+        #: What the run will ask and what that may cost, as a table and as text; a mark that it may cost so much.
         self.check = f"{results}/check.csv"
         self.check_text = f"{results}/check.txt"
         self.accepted = f"{results}/check.accepted"
-        #: Folder in which each model's answers are kept as they come. Neither input nor output of a rule.
+        #: Folder in which each model's answers are kept as they arrive. Neither input nor output of a rule.
         self.stores = f"{results}/store"
         #: How many runs of a job left calls to an endpoint unanswered; SHA-256 of the files that a model is loaded
         #: from. Neither input nor output.
@@ -84,7 +83,7 @@ class Paths:
         )
 
         self.responses, self.shard = (f"{results}/responses/{answered}{part}.parquet" for part in ("", "/{shard}"))
-        #: What a run of the answering took (memory, what came from the store): beside, for it differs from run to run.
+        #: What a job that answers used (memory, stored answers); in a file of its own, as it differs from run to run.
         self.run = f"{results}/responses/{answered}.run.json"
         self.shard_run = f"{results}/responses/{answered}/{{shard}}.run.json"
         #: Where the asking in rounds stopped, and what each round showed.
@@ -96,13 +95,13 @@ class Paths:
         self.scores, self.scored_from = (
             f"{results}/scores/{answered}/{{task}}/{name}" for name in ("{category}.csv", "provenance.json")
         )
-        #: All categories of a task in one file, and its provenance in there too: what later steps read. A file each
-        #: would be nine times as many, and Snakemake looks every one up in every plan, fastest in a folder of its own.
+        #: All categories of a task in one file, with its provenance, for later steps. A file for each would make nine
+        #: times as many, and Snakemake looks up every file in every plan, fastest in a folder of its own.
         self.task_scores = f"{results}/task_scores/{answered}/{{task}}.parquet"
 
         self.table = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.csv"
         self.table_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{{table}}.json"
-        #: The outcome of every answer; each reply that could not be parsed, and ten of every form.
+        #: The outcome of every answer; each reply that could not be parsed, and ten examples of every form.
         self.outcomes = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.csv"
         self.outcomes_from = f"{results}/tables/{{benchmark}}/{{protocol}}/{OUTCOMES}.json"
         self.unparsed, self.unparsed_examples = (
@@ -118,7 +117,7 @@ class Paths:
         self.tokens = f"{results}/tokens/{answered}.parquet"
         #: What each item adds to the values of the findings.
         self.contributions = f"{results}/contributions/{{protocol}}.parquet"
-        #: The site, and as one file where no folder may be the output of a job.
+        #: The site; and as one packed file, where a folder cannot be the output of a job.
         self.report, self.report_pages, self.report_packed = (
             f"{results}/{name}" for name in ("report/index.html", "report/pages", "report.tar.gz")
         )
@@ -136,7 +135,7 @@ class Paths:
         self.constructed = f"{results}/construction/{{step}}.csv"
 
         self.experiment = f"{results}/simulation/{{benchmark}}/{{study}}/{{setting}}.csv"
-        #: What could be found: a file by benchmark and protocol below it, and with .csv and .txt all of them.
+        #: Smallest detectable effects: a file by benchmark and protocol in this folder; all in plan.csv and plan.txt.
         self.plan = f"{results}/plan"
         self.planned_effects = f"{results}/plan/{{benchmark}}/{{protocol}}.csv"
         self.simulation_settings = f"{results}/simulation/settings.csv"
@@ -156,15 +155,15 @@ class Paths:
         return self.weights.replace("{language}", "questions-of-{benchmark}")
 
     def compared(self, name: str) -> str:
-        """The table across benchmarks of this name."""
+        """The path of the comparison's table of this name."""
         return self.comparison.replace("{comparison}", name)
 
     def compared_from(self, name: str) -> str:
-        """What it was made from."""
+        """The path of that table's provenance."""
         return self.comparison_from.replace("{comparison}", name)
 
     def compared_figure(self, name: str) -> str:
-        """The figure of this name."""
+        """The path of the comparison's figure of this name."""
         return self.comparison_figure.replace("{comparison}", name)
 
     def log(self, rule: str, *wildcards: str) -> str:
@@ -180,7 +179,7 @@ def _named(rule: str, wildcards: tuple[str, ...]) -> str:
     return "-".join(f"{{{name}}}" for name in wildcards) or rule
 
 
-#: The only key of a place: the number of a file among those of its tree.
+#: The only key of a place; its value is the number of a file in its tree.
 _PLACE = "<file>"
 
 
@@ -197,13 +196,13 @@ def files(tree: Any) -> list[str]:
 
 
 def places(tree: Any) -> Any:
-    """The tree with a place for each file: which of :func:`files` it is."""
+    """The tree with a place instead of each file: its index in :func:`files`."""
     numbers = {path: number for number, path in enumerate(files(tree))}
     return _mapped(tree, lambda leaf: {_PLACE: numbers[leaf.path]} if isinstance(leaf, File) else leaf)
 
 
 def filled(tree: Any, paths: Sequence[str]) -> Any:
-    """A tree of :func:`places`, with those of ``paths`` in them. Raises IndexError where there are fewer."""
+    """A tree of :func:`places` with paths in their stead. Raises IndexError if there are too few ``paths``."""
     return _mapped(tree, lambda leaf: paths[leaf[_PLACE]] if isinstance(leaf, dict) else leaf)
 
 

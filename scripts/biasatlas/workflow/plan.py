@@ -16,7 +16,7 @@ _JUDGES = ("judges", "orders")
 
 
 class Planned(NamedTuple):
-    """The requests of a benchmark's task to a ``model`` in a ``role``; a ``reason`` where it is not asked them.
+    """The requests of a benchmark's task to a ``model`` in a ``role``; ``reason`` is why it is not asked, '' if it is.
 
     Roles: "answers" (the model under test), "judges" (the answers of ``of``), "orders" (an item's parts, before
     requests are built), "parses" (the replies that could not be parsed, of all models and tasks).
@@ -34,7 +34,7 @@ class Planned(NamedTuple):
 def plan(config: Config, failed: Mapping[str, str] = MappingProxyType({})) -> list[Planned]:
     """A row for each model, benchmark, protocol and task, and for what is asked of judges.
 
-    Models that ``failed`` their own check are asked nothing, for the reason there.
+    Models that ``failed`` their own check (model -> reason) are asked nothing.
     """
     rows: list[Planned] = []
     for benchmark, protocol in selection.runs(config):
@@ -74,14 +74,14 @@ def _why_not(config: Config, benchmark: str, protocol: str, task: str, model: st
 
 
 def check_tree(find: Lookup, jobs: ModelJobs, construction: str, failed: Container[str] = ()) -> dict[str, Any]:
-    """What the check of a run counts: models that were checked, requests, and what judges are asked with.
+    """Tree: what the check of a run counts: checked models, requests, and files that judges' requests are made from.
 
     Models that ``failed`` their own check have no file of it. ``construction`` is the path of a construction's costs,
     '' without one.
     """
     config, paths = find.config, find.paths
     planned = plan(config)
-    # Requests that can be counted: no judge has a say in them.
+    # Requests that can be counted before any judge is asked.
     counted = dict.fromkeys(
         (row.benchmark, row.protocol, row.task)
         for row in planned
@@ -106,7 +106,7 @@ def check_tree(find: Lookup, jobs: ModelJobs, construction: str, failed: Contain
 
 
 def asked_with(find: Lookup) -> list[str]:
-    """What the shipped files say that judges are asked with, as digests."""
+    """Digests of the shipped files that judges' requests are made from."""
     judged = {row.benchmark for row in plan(find.config) if row.role in _JUDGES}
     return [find.said("judge")(w) for w in _runs_of(find, judged)]
 

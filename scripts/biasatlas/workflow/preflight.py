@@ -23,8 +23,8 @@ _OWN = {".git", ".github", "bench", "config", "docs", "envs", "profiles", "resou
 
 
 def missing_models(config: Config, known: bool = True) -> Iterator[str]:
-    """A sentence for each model whose folder, or whose key, is not there; of those that a run found before only if
-    ``known``."""
+    """A sentence for each model whose folder or key is not there. Unless ``known``, models that were checked before are
+    left out."""
     checked = Paths(config.results, config.data).checked
     for name, entry in config.models.items():
         if not known and Path(checked.format(model=name)).exists():
@@ -39,7 +39,7 @@ def missing_models(config: Config, known: bool = True) -> Iterator[str]:
 
 
 def _tried(path: str) -> str:
-    """Where a path of the configuration was looked for: those that are relative start from the working folder."""
+    """Where a path of the configuration was looked for: relative ones start from the working folder."""
     return f"in {Path.cwd()}, where paths start (tried {Path(path).expanduser().absolute()})"
 
 
@@ -150,7 +150,7 @@ def _unprinted(config: Config) -> Iterator[str]:
 
 
 def _unreadable(config: Config) -> Iterator[str]:
-    """What is wrong with the beginning of a user's file, where its benchmark can tell."""
+    """What is wrong with the beginning of a user's file, if its benchmark checks such files."""
     given = [
         (f"benchmarks.{name}.{key}", run.benchmark, what, path)
         for name, run in config.benchmarks.items()

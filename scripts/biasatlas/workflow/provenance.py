@@ -23,7 +23,7 @@ def software() -> dict:
 
 
 def workflow_version() -> str:
-    """The workflow's commit after the last tag, with ``-dirty`` for edits that no commit holds; a wheel's version."""
+    """The workflow's commit as ``git describe`` gives it (``-dirty``: with uncommitted edits); or a wheel's version."""
     if ROOT.name == "biasatlas_workflow":  # the folder that pyproject.toml gives it
         return version("bias-atlas")
     if not (ROOT / ".git").exists() or not shutil.which("git"):
@@ -52,8 +52,8 @@ def of_scores(
 ) -> dict:
     """The provenance of a task's score files: the job's ``settings``, and what its input files say of themselves.
 
-    ``name`` is the model's; ``model`` holds what its entry says, to which is added how it answered ``task`` (weights,
-    precision, engine, versions). ``judge`` is the same of its judge; ``data`` maps each raw file to its SHA-256.
+    ``name`` is the model's name, ``model`` the fields of its entry. The result adds how the model answered ``task``
+    (weights, precision, engine, versions), under ``judge`` how its judge did, and under ``data`` raw files' SHA-256.
     """
     provenance = {
         **settings,

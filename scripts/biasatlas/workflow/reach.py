@@ -3,7 +3,7 @@
 From the script's own statements on, every name and dotted name is followed to the definition that it stands for:
 through relative imports, re-exports of packages, and imports inside functions. A class brings its bases, fields,
 dunders and validators; any other method of it counts only once its name is mentioned, as an attribute or in a string,
-in what is reached. A module's statements that define nothing count with anything that is reached in it.
+in what is reached. A module's statements that define nothing count once anything in the module is reached.
 
 The digest is of their normal forms (:mod:`biasatlas.workflow.normal_form`) and the same for all versions of Python.
 """
@@ -18,22 +18,22 @@ from pathlib import Path
 from biasatlas.workflow.modules import PACKAGE, Definition, Module, ours, read_module
 from biasatlas.workflow.normal_form import Form, Reference, form_of, form_of_script
 
-#: Rounds in which a definition's hash takes in those of what it refers to: names apart, what is six steps away tells it
-#: apart.
+#: Rounds in which a definition's hash takes in the hashes of what it refers to. Names do not count, so definitions are
+#: distinguished by what they reach in six steps.
 ROUNDS = 6
 
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
 #: An expression or a statement in a template of Jinja.
 _EXPRESSION = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
 
-#: What stands behind a boundary: references that take the place of its definition.
+#: Boundary -> what gives the names that take the place of its definition.
 Boundaries = Mapping[str, Callable[[Reference], Iterable[str]]]
-#: In front of a class of which only the methods count: its objects were made when the run was planned.
+#: Prefix of a class of which only the methods count: its objects were made when the run was planned.
 METHODS = "methods of "
 
 
 class Library:
-    """The library's source below ``root`` (``scripts/``), read once; ``edited`` are files with another text, by path.
+    """The library's source below ``root`` (``scripts/``), read once; ``edited`` maps paths to texts that replace files.
 
     ``calls`` are functions whose literal arguments count; ``templates`` classes that render a folder's templates.
     """
@@ -86,7 +86,7 @@ class Library:
         return read_module(name, source, False, self._calls)
 
     def resolve(self, name: str) -> tuple[Definition | None, str, tuple[str, ...]]:
-        """(definition, "", what follows of the name) or (None, module, ()) or, of what is nowhere, (None, "", ())."""
+        """What a name stands for: (definition, "", rest of the name), (None, module, ()), or nothing (None, "", ())."""
         if name not in self._resolved:
             self._resolved[name] = self._resolve(name)
         return self._resolved[name]
@@ -107,7 +107,7 @@ class Library:
         return None, here, ()
 
     def marked(self, package: str, decorator: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Dotted name, and names in the mark, of each function of a package that bears ``@decorator("name", ...)``."""
+        """(dotted name, names in the decorator) of each function of a package with the ``@decorator("name", ...)``."""
         for module in self.modules(package):
             for bound, nodes in module.bound.items():
                 for call in (each for node in nodes for each in getattr(node, "decorator_list", ())):
@@ -122,12 +122,12 @@ class Library:
                 yield module
 
     def reach(self, module: Module, boundaries: Boundaries, roots: Iterable[str] = ()) -> "Reach":
-        """All that a script's statements, and ``roots``, can reach; ``boundaries`` say where to go on otherwise."""
+        """All that a script's statements, and ``roots``, can reach; ``boundaries`` say what to follow instead."""
         return Reach(self, form_of_script(module), boundaries, roots)
 
 
 class Reach:
-    """The definitions behind a script: ``crossed`` boundaries by name, and ``unknown`` names of the library."""
+    """The definitions that a script reaches (``forms``), boundaries that it ``crossed``, and ``unknown`` names."""
 
     def __init__(self, library: Library, script: Form, boundaries: Boundaries, roots: Iterable[str]):
         self._library, self._boundaries = library, boundaries
@@ -181,7 +181,7 @@ class Reach:
         if definition and definition.module in self._boundaries:
             dotted = definition.module
         names = list(self._boundaries[dotted](reference)) if dotted in self._boundaries else [dotted]
-        if dotted not in names:  # a boundary that gives itself is none here
+        if dotted not in names:  # a boundary that gives itself is no boundary
             self.crossed.add(dotted)
             self._links[reference].append((f"boundary {dotted}", None, rest))
             for name in names:
@@ -199,7 +199,7 @@ class Reach:
             self._mention(name)
 
     def _enter(self, name: str) -> None:
-        """What replaces a boundary: a definition, a module whose mentioned definitions count, or methods alone."""
+        """Follow what replaces a boundary: a definition, a module (mentioned definitions count), or methods alone."""
         if name.startswith(METHODS):
             definition, _, _ = self._library.resolve(name.removeprefix(METHODS))
             if definition:
@@ -221,7 +221,7 @@ class Reach:
                 self._mention(name)
 
     def _imported(self, name: str) -> None:
-        """A module of which something is reached: what it does when it is imported counts too."""
+        """Once anything in a module is reached, what importing the module does counts too."""
         if name in self._modules:
             return
         self._modules.add(name)
@@ -230,7 +230,7 @@ class Reach:
             self._todo.append((Definition(name, ""), form_of(module, "")))
 
     def _take_class(self, definition: Definition, follow: bool = True) -> None:
-        """The methods of a class, once their names are mentioned; those of its bases too."""
+        """Let the methods of a class count once their names are mentioned; with ``follow``, those of its bases too."""
         if definition in self._classes:
             return
         self._classes.add(definition)
@@ -266,7 +266,7 @@ class Reach:
             self._take_member(module, name)
 
     def _take_module(self, name: str) -> None:
-        """A module as a value: each of its definitions counts once its name is mentioned."""
+        """Let each definition of a module that is used as a value count once its name is mentioned."""
         if name in self._values:
             return
         self._values.add(name)

@@ -1,6 +1,6 @@
-"""What goes on by itself: calls that an endpoint failed to answer, and a job that its scheduler's time limit ended.
+"""Automatic retries: calls that an endpoint failed to answer, and a job that its scheduler's time limit ended.
 
-The next runs retry such calls a few times, since some fail for ever.
+The next runs retry failed calls, but only a few times, since some fail for ever.
 
 A job counts its runs that left any unanswered in a small file beside the store, and has that number among its params.
 After such a run the number differs from the one the job ran with, so the next run retries the job.
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from biasatlas.files import write_text
 
-#: After so many runs failed calls stay failed.
+#: Failed calls are no longer retried after this many runs that had any.
 MOST_RUNS = 3
 
 
@@ -31,7 +31,7 @@ def failing_runs(path: str) -> int:
 
 
 def count_run(path: str, answers: Iterable[Mapping]) -> None:
-    """Count this run of a job, if any of its ``answers`` (metadata of responses, one for each task) lacks some."""
+    """Count this run of a job if any of its ``answers`` (metadata of responses, one for each task) has failed calls."""
     failing = failing_runs(path)
     if failing < MOST_RUNS and any(metadata.get("failed") for metadata in answers):
         write_text(f"{failing + 1}\n", path)
@@ -39,18 +39,18 @@ def count_run(path: str, answers: Iterable[Mapping]) -> None:
 
 log = logging.getLogger(__name__)
 
-#: What SLURM says of a job whose limit is up, or that is warned of it (`--signal`); not of one that a person cancelled.
+#: SLURM's state of a job whose time is up, or that is warned that it will be (`--signal`); not of a cancelled job.
 _OUT_OF_TIME = re.compile(r"JobState=(\w+ Reason=TimeLimit|RUNNING)\b")
 
-#: How long SLURM may take to end a job that is to start again.
+#: Seconds to wait for SLURM to end a job that it will start again.
 _END_S = 60
 
 
 def requeue() -> bool:
-    """Have SLURM start this job again under the same number, where the job's time limit stopped it.
+    """Have SLURM start this job again under the same number, if the job's time limit stopped it.
 
-    Snakemake goes on waiting and counts no attempt. Does not return where that works, since SLURM ends the job for it;
-    False where there is no SLURM, or a person stopped the job.
+    Snakemake goes on waiting and counts no attempt. If that works, SLURM normally ends the job before this returns.
+    Returns False if there is no SLURM, if a person stopped the job, or if SLURM refuses.
     """
     number = os.environ.get("SLURM_JOB_ID")
     if not number or not shutil.which("scontrol"):

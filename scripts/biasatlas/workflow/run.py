@@ -1,8 +1,8 @@
 """A run of Snakemake, and what it does before its first job.
 
-It asks no model again what it asked before: requests come first, then the rest, where that may spare answers. Snakemake
-plans a job again whose inputs another planned job makes, whatever they turn out to hold. So where models
-would be asked for no other reason, requests are made first, and the second plan sees that they are as they were.
+It asks no model again what it asked before. Snakemake reruns a job whenever another planned job makes its inputs, even
+if these turn out unchanged. So where models would be asked for no other reason, a first stage makes the requests, and
+the plan of the second stage sees whether they changed.
 """
 
 import contextlib
@@ -23,17 +23,17 @@ from biasatlas.workflow import failures
 ASKING = ("answer_requests", "answer_shard", "judge_responses", "order_contexts", "parse_with_model")
 _JOB = re.compile(rf"^\s*(?:local)?rule (?:{'|'.join(ASKING)}):\n((?:\s+\S.*\n)+)", re.MULTILINE)
 _REASON = re.compile(r"^\s+reason: (.*)$", re.MULTILINE)
-#: Snakemake's words where nothing but a file that another job makes is new.
+#: Snakemake's reason for a job if nothing is new but files that another job makes.
 _MADE_ANEW = re.compile(r"Input files updated by another job: [^;]*")
 
 
 def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
-    """Run Snakemake's ``command``, in two stages where models would be asked because of inputs; its exit status.
+    """Run Snakemake's ``command``, in two stages if models would be asked because of inputs; return its exit status.
 
-    ``targets`` are apart, since Snakemake's own options may stand in front of them alone.
+    ``targets`` are given separately, since Snakemake's own options must come before them.
     """
     wanted = ["--", *targets] if targets else []
-    # Whatever a profile leaves out, a job's reason must be said.
+    # Snakemake must print the reasons for jobs, whatever a profile leaves out.
     planned = subprocess.run(
         [*command, "--dry-run", "--quiet", "host", *wanted], capture_output=True, text=True, check=False
     )
@@ -45,9 +45,9 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
 
 
 def call(command: Sequence[str]) -> int:
-    """Run Snakemake's ``command`` with our lines on the terminal, unless it asks for others; its exit status.
+    """Run Snakemake's ``command`` with our logger, unless it names another; return its exit status.
 
-    Ctrl-C, SIGTERM and a closed terminal are handed on to Snakemake and to its jobs, which would otherwise go on asking
+    Ctrl-C, SIGTERM and a closed terminal are passed on to Snakemake and its jobs, which would otherwise go on asking
     and paying.
     """
     command, environment = list(command), dict(os.environ)
@@ -60,10 +60,10 @@ def call(command: Sequence[str]) -> int:
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
         with contextlib.suppress(ProcessLookupError):
-            # Snakemake and jobs know no SIGHUP.
+            # Snakemake and its jobs do not handle SIGHUP.
             os.killpg(process.pid, signal.SIGTERM if number == signal.SIGHUP else number)
 
-    # What is ignored from the start, as by nohup, stays so.
+    # Signals that are ignored from the start, as under nohup, stay ignored.
     heard = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, hand_on) for number in heard}
     try:
@@ -80,13 +80,13 @@ def asks_because_of_inputs(plan: str) -> bool:
 
 
 def begin(workflow: Any) -> None:
-    """Spare Snakemake a search for work without an end, and keep a second run from the same object storage."""
-    # Under its default limit of 100 jobs a second Snakemake looks for work without an end: each look plans another a
-    # second later, and so does each job that ends: a run of a thousand jobs keeps a core busy with looking.
+    """Stop Snakemake's endless search for work, and keep a second run off the same object storage."""
+    # Under its default limit of 100 jobs a second Snakemake never stops looking for work: each look, and each job that
+    # ends, plans another look a second later, so that a run of a thousand jobs keeps a core busy.
     limit = workflow.scheduler.job_rate_limiter
     if limit and (limit.max_jobs, limit.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
-    # Snakemake locks the folder that it runs in, and no other knows of that. A run of what is left is within another.
+    # Snakemake locks its folder only, not the storage. A run after a failure is inside one that holds the storage.
     where = workflow.storage_settings.default_storage_prefix
     if where and workflow.is_main_process and not os.environ.get(failures.LEVEL):
         from biasatlas.models.objects import hold

@@ -44,7 +44,7 @@ def runs(config: Config) -> list[tuple[str, str]]:
 
 
 def framed_runs(config: Config) -> list[tuple[str, str]]:
-    """Every run that is asked in other framings, too: the benchmark, and what its protocol is called there."""
+    """(benchmark, name of the framed protocol) of every run that is asked in other framings, too."""
     return [(name, protocol + FRAMED) for name, protocol in runs(config) if config.benchmarks[name].framings]
 
 
@@ -59,7 +59,7 @@ def models(config: Config, benchmark: str, protocol: str) -> list[str]:
 
 
 def stands_under(entry: Entry) -> str | None:
-    """The only protocol that a model's answers stand under; None: any."""
+    """The only protocol that a model answers under; None if it answers under any."""
     return KINDS[entry.kind].protocol(entry)
 
 
@@ -88,9 +88,9 @@ def categories(config: Config, benchmark: str, task: str) -> list[str]:
 
 
 def tasks_by_categories(config: Config) -> list[tuple[str, str, list[str], list[str]]]:
-    """Each benchmark's tasks that are asked, those with the same categories together.
+    """(name, benchmark, categories, tasks) of each group of a benchmark's asked tasks that have the same categories.
 
-    A name, the benchmark, the categories, the tasks; the name is the benchmark's where all of its tasks are together.
+    The name is the benchmark's if the group has all of its asked tasks.
     """
     rules = []
     for benchmark in config.benchmarks:
@@ -115,7 +115,7 @@ def is_wanted(config: Config, benchmark: str, task: str) -> bool:
 
 
 def left_out(config: Config, benchmark: str) -> list[str]:
-    """Why tasks of ``benchmark`` are not run, a sentence or two for each."""
+    """Why tasks and protocols of ``benchmark`` are not run, a sentence or two for each."""
     wanted = (task for task in config.spec(benchmark).tasks if is_wanted(config, benchmark, task))
     reasons = {f"task {task}": missing_input(config, benchmark, task) for task in wanted}
     protocols = config.benchmarks[benchmark].protocols
@@ -124,13 +124,13 @@ def left_out(config: Config, benchmark: str) -> list[str]:
 
 
 def notes(config: Config, benchmark: str) -> list[str]:
-    """What is said of ``benchmark`` at every start."""
+    """What every start of a run says about ``benchmark``: what is left out, and the benchmark's own note."""
     note = config.spec(benchmark).note
     return [*left_out(config, benchmark), *([f"{benchmark}: {note}"] if note else [])]
 
 
 def requirements(config: Config, benchmark: str, protocol: str, role: str = "") -> list[Need]:
-    """What a protocol needs that does not ship, for the tasks that are asked; of one step, where ``role`` names it."""
+    """What a protocol needs for the tasks that are asked and does not ship; for one step, if ``role`` names it."""
     options, asked = config.options(benchmark, protocol), set(tasks_asked(config, benchmark))
     return [
         need
@@ -142,13 +142,13 @@ def requirements(config: Config, benchmark: str, protocol: str, role: str = "") 
 
 
 def deviations(config: Config, models: list[str]) -> dict[str, str]:
-    """How each of ``models`` is asked otherwise than protocols say, in words; those that are not have no entry."""
+    """Model -> how its requests deviate from the protocol, in words; those of ``models`` that do not are left out."""
     said = {model: getattr(config.models[model], "deviation", "") for model in models}
     return {model: words for model, words in said.items() if words}
 
 
 def measured_data(config: Config, benchmark: str, protocol: str) -> str:
-    """The key `data` of a run, or "own copy" where the user's file of prompts is sent though it is not as printed."""
+    """The key `data` of a run, or "own copy" if prompts come from a user's file that is not as printed."""
     run = config.benchmarks[benchmark]
     file = run.files.get(FILE, "")
     asks = file and any(need.file == FILE for need in requirements(config, benchmark, protocol))
@@ -195,14 +195,14 @@ def is_ordered(config: Config, benchmark: str, protocol: str, task: str) -> bool
 
 
 def data_files(config: Config, benchmark: str) -> dict[str, str]:
-    """The user's own files that items of ``benchmark`` are read from, by name; the others are tables'."""
+    """The user's own files that items of ``benchmark`` are read from, by name, without those for tables and prompts."""
     spec = config.spec(benchmark)
     others = {table.file for table in spec.tables.values()} | {need.file for need in spec.requirements}
     return {name: path for name, path in config.benchmarks[benchmark].files.items() if name not in others}
 
 
 def user_file_names(config: Config, benchmark: str) -> list[str]:
-    """Paths of the files below the user's folder of a benchmark; of one that the run constructs, those to be."""
+    """Paths of the files below the user's folder of a benchmark; if the run constructs it, the files it will have."""
     folder = config.benchmarks[benchmark].folder or ""
     made = config.construction and os.path.normpath(folder) == os.path.normpath(
         f"{config.results}/construction/dataset"
@@ -213,8 +213,8 @@ def user_file_names(config: Config, benchmark: str) -> list[str]:
 def tables(config: Config, benchmark: str, protocol: str) -> list[str]:
     """Tables of ``benchmark`` that read the scores of at least one measured model, or a file or source that is there.
 
-    One that reads a task asked ``by_name`` needs that task, unless it counts the outcomes of whatever was asked.
-    What is computed from print alone is about the published data, and stands with no other.
+    One that reads a task asked ``by_name`` needs that task, unless it is the table of outcomes. One that is computed
+    from print alone is about the published data, and is left out for other data.
     """
     spec, run = config.spec(benchmark), config.benchmarks[benchmark]
     answered = {task for model in models(config, benchmark, protocol) for task in tasks(config, benchmark, model)}
@@ -255,7 +255,7 @@ def released_models(config: Config) -> list[str]:
 def replicable_tables(config: Config) -> list[tuple[str, str]]:
     """(benchmark, table) that need no model: from released outputs, published data, or other printed tables.
 
-    Of released outputs, those with published numbers, or of which a figure of the paper is drawn.
+    From released outputs, only tables with published numbers, or that a figure of the paper is drawn from.
     """
     released = {
         name
@@ -297,7 +297,7 @@ def with_evidence(config: Config, protocol: str) -> list[str]:
 
 
 def measured_as_published(config: Config, protocol: str) -> list[str]:
-    """The benchmarks whose printed numbers in DBB's Tables 1 and 5 are of the same data and questions."""
+    """The benchmarks that are measured on the same data and questions as their numbers in DBB's Tables 1 and 5."""
     if protocol != "paper":
         return []
     names = dict.fromkeys(benchmark for benchmark, _ in compared_tables(config, protocol, "scores"))
@@ -336,7 +336,7 @@ EXPERIMENT_STEPS: tuple[ReadingStep, ...] = ("requests", "judge", "scores", "tab
 
 
 def simulated_studies(config: Config) -> dict[str, Study]:
-    """Those that the section `simulation` names, or all of the configured benchmarks; none without the section."""
+    """The studies that the section `simulation` names, or all of the configured benchmarks; none without a section."""
     if config.simulation is None:
         return {}
     known = load_studies()

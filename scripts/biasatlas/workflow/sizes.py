@@ -1,4 +1,4 @@
-"""Requests counted by their settings, column by column: a benchmark may have millions."""
+"""Counts of requests by their settings, made column by column, since a benchmark may have millions."""
 
 from collections.abc import Iterable, Sequence
 
@@ -34,8 +34,8 @@ _SETTINGS = (
 def sizes(batches: Iterable[pa.RecordBatch]) -> pd.DataFrame:
     """Requests by their settings: a row for each combination, with the longest of its requests.
 
-    Columns beside those of that request: ``requests`` (how many), ``prompt_tokens`` (of all, about: one for a character
-    outside ASCII, one for three within, and some for a template), ``characters`` (of the longest).
+    Beside that request's columns: ``requests`` (how many), ``prompt_tokens`` (estimated, of all: 1 for each character
+    outside ASCII, 1 for every three others, 16 for a template), ``characters`` (of the longest).
     """
     parts = pd.concat([_sizes(pa.Table.from_batches([batch])) for batch in batches], ignore_index=True)
     by = _by(parts)
@@ -81,9 +81,9 @@ def of_frame(requests: pd.DataFrame) -> pd.DataFrame:
 def of_judge(
     benchmark: str, items: pd.DataFrame, requests: pd.DataFrame, task: str, options: Options, resources: Resources
 ) -> pd.DataFrame:
-    """:func:`sizes` of the most that a judge is asked of the answers to ``requests``.
+    """:func:`sizes` of the most that a judge may be asked about the answers to ``requests``.
 
-    As if every one of them is judged and is as long as it may be, and none of the judge's replies can be read.
+    This assumes that every answer is judged and as long as it may be, and that no reply of the judge can be parsed.
     """
     given = (items, requests, _replies(requests, "x"), task, options, resources)
     build = registry.build_judge_requests(benchmark)
@@ -95,10 +95,10 @@ def of_judge(
 
 
 def of_second_parse(asked: Sequence[tuple[pd.DataFrame | None, bool]]) -> pd.DataFrame | None:
-    """:func:`sizes` of the most that a model is asked that parses replies again; None where requests are not known yet.
+    """:func:`sizes` of the most that a second parser may be asked; None if not all requests are known yet.
 
-    As if none of the replies could be parsed, and each is as long as it may be. ``asked`` has the requests of each
-    model and task, and whether there are replies to its choices.
+    This assumes that no reply can be parsed and each is as long as it may be. ``asked`` has the requests of each
+    model and task, and whether its choices are answered by replies.
     """
     known = [
         frame[(frame["kind"] == "generation") | (frame["kind"].eq("choice") & told)]
@@ -111,7 +111,7 @@ def of_second_parse(asked: Sequence[tuple[pd.DataFrame | None, bool]]) -> pd.Dat
     count = replies["requests"] * replies["repeats"].fillna(1)
     text = {"asked": "x", "item_id": "x", "text": "x", "labels": [["x"]], "options": None}
     one = of_frame(second_parse.build_requests(pd.DataFrame(text)))
-    # Options stand in a request, so they are no longer than it.
+    # Options are part of a request, so they are no longer than it.
     given = replies["prompt_tokens"] * replies["repeats"].fillna(1) + count * replies["max_tokens"].fillna(1)
     return one.assign(requests=count.sum(), prompt_tokens=one["prompt_tokens"] * count.sum() + given.sum())
 

@@ -12,7 +12,7 @@ from biasatlas.errors import UserError
 from biasatlas.userfiles import read_json
 from biasatlas.workflow.config import load_config
 
-#: English, and asked of models of every kind.
+#: Benchmarks in English that can be asked of models of every kind.
 _BENCHMARKS = ("bbq", "crows_pairs", "stereoset")
 #: "7B" in a name on the hub.
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![a-zA-Z])")
@@ -24,8 +24,8 @@ def configuration(
 ) -> str:
     """The text of a configuration of a ``model`` (a folder, or a name on the hub) or of ``served`` at an ``endpoint``.
 
-    ``budget`` and ``prices`` (per million tokens read, written) are of the endpoint, in its currency. Raises UserError
-    where something is missing, and where `check` would refuse the text.
+    ``budget`` and ``prices`` (per million tokens read, written) are those of the endpoint, in its currency. Raises
+    UserError if something is missing, and if `check` would refuse the text.
     """
     if model and (served or budget is not None or prices is not None):
         raise UserError("--served, --budget, --prices: about an endpoint. Name it by --endpoint, or leave them out.")

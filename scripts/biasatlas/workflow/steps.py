@@ -18,7 +18,7 @@ from biasatlas.workflow.targets import Targets
 
 
 class Reads(NamedTuple):
-    """What a stage reads beside its input: shipped files by naming steps, options up to a stage, templates."""
+    """What a stage reads beside its input: shipped files of some steps, options up to a stage, a step's templates."""
 
     resources: tuple[ReadingStep, ...] = ()
     options: Stage | None = None
@@ -42,17 +42,17 @@ STEPS: dict[StepName, Reads] = {
 
 
 class Steps:
-    """The params of a rule's step, and the files that a step reads of what ships.
+    """The params of a rule's step, and the shipped files that it reads.
 
-    ``unchanged`` marks a folder whose time says nothing (``ancient``), ``local`` a path that is never on remote
-    storage, and is read where the run was started; ``source`` one that comes with the workflow to wherever a job runs.
-    Where wildcards have no protocol, the rule is one of published outputs, which stand under ``released``.
+    ``unchanged`` marks a folder whose modification time does not count (``ancient``), ``local`` a path that is never on
+    remote storage and is read where the run was started, ``source`` one that travels with the workflow to any job.
+    A rule whose wildcards have neither protocol nor task is about published outputs, under ``released``.
     """
 
     def __init__(self, targets: Targets, unchanged: Callable, local: Callable, source: Callable):
         self.targets, self.unchanged, self.local, self.source = targets, unchanged, local, source
         self.config, self.paths, self.sources = targets.config, targets.paths, load_sources()
-        # While a run is planned no shipped file changes, and many jobs ask for the same.
+        # No shipped file changes while a run is planned, and many jobs ask for the same ones.
         self._named = cache(resource_names)
         self._digest = cache(digest_of)
 
@@ -60,8 +60,8 @@ class Steps:
         """Param of: what can change a step's results beside its input files, by name.
 
         ``code`` identifies the code of ``script``; ``resources`` is a tree of the shipped files of a ``stage`` and
-        ``shipped`` what they say; ``options`` are those of the protocol. ``extras`` are values, trees of files, or
-        functions of the wildcards that give one.
+        ``shipped`` a digest of their content; ``options`` are those of the protocol. ``extras`` are values, trees of
+        files, or functions of the wildcards that give one.
         """
 
         def value(wildcards: Any) -> dict[str, Any]:
@@ -106,8 +106,8 @@ class Steps:
         return dict(zip(names, map(File, self.ship(names)), strict=True))
 
     def cards(self) -> dict[str, Any]:
-        """Tree: the validity cards that ship and what they say; by benchmark, those beside its description and what
-        each of its data is made from."""
+        """Tree: the shipped validity cards and their digest; by benchmark, the cards beside its description and what
+        each of its data sets is made from."""
         (shipped,) = self.shipped("simulation/cards.csv").items()
         beside: dict[str, tuple[File, list[str]]] = {}
         for name, run in self.config.benchmarks.items():
@@ -125,7 +125,7 @@ class Steps:
         return dict(zip(names, map(File, self.ship(names)), strict=True))
 
     def digest(self, names: Iterable[str]) -> str:
-        """What shipped files say, whatever their times."""
+        """A digest of the content of shipped files, whatever their times."""
         return self._digest(tuple(str(ROOT / "resources" / name) for name in names))
 
     def options(self, wildcards: Any, upto: Stage) -> dict[str, Any]:
@@ -133,7 +133,7 @@ class Steps:
         return fields_affecting(self.config.options(wildcards.benchmark, self.protocol(wildcards)), upto)
 
     def protocol(self, wildcards: Any) -> str:
-        """The wildcard's protocol; of a judge's orders, which all protocols share, the first that asks for them."""
+        """The wildcard's protocol; for a judge's orders, which all protocols share, the first that asks for them."""
         if hasattr(wildcards, "protocol"):
             return wildcards.protocol
         if hasattr(wildcards, "task"):
@@ -148,9 +148,9 @@ class Steps:
         return selection.measured_data(self.config, wildcards.benchmark, wildcards.protocol)
 
     def resources(self, stage: StepName) -> Callable:
-        """Tree of: the files that a stage reads of what ships, and the templates of others that it asks in.
+        """Tree of: the shipped files that a stage reads, and the prompt templates of others that it uses.
 
-        What ships counts by what it says, which is the step's ``shipped``, and not by its time or its bytes.
+        Shipped files count by their content, which is the step's ``shipped``, and not by their times or bytes.
         """
 
         def tree(wildcards: Any) -> dict[str, File]:
@@ -161,7 +161,7 @@ class Steps:
         return tree
 
     def said(self, stage: StepName) -> Callable:
-        """Param of: what those of them say that ship."""
+        """Param of: a digest of the content of those shipped files."""
         return lambda wildcards: self.digest(self._resource_names(stage, wildcards))
 
     def _resource_names(self, stage: StepName, wildcards: Any) -> list[str]:
@@ -169,14 +169,14 @@ class Steps:
         return list(dict.fromkeys(n for step in STEPS[stage].resources for n in self._named(benchmark, step, task)))
 
     def template_files(self, stage: StepName, benchmark: str, protocol: str) -> dict[str, File]:
-        """Tree: the prompt templates of others that a stage asks in: folders of sources, files of the user's."""
+        """Tree: the prompt templates of others that a stage uses: folders of sources, files of the user's."""
         sources, user_files = self._templates(stage, benchmark, protocol)
         tree = {name: File(self.unchanged(self.paths.source.format(source=name))) for name in sources}
         tree |= {name: File(self.local(self.config.benchmarks[benchmark].files[name])) for name in user_files}
         return {f"templates/{name}": file for name, file in tree.items()}
 
     def template_checksums(self, stage: StepName) -> Callable:
-        """Input of: checksums of what was fetched of those templates; a folder counts by these alone."""
+        """Input of: checksums of those templates that were fetched; a folder counts by these alone."""
 
         def paths(wildcards: Any) -> list[str]:
             return self.checksums(self._templates(stage, wildcards.benchmark, self.protocol(wildcards))[0])
@@ -189,5 +189,5 @@ class Steps:
         return selection.templates(self.config, benchmark, protocol, step) if step else ([], [])
 
     def checksums(self, sources: Iterable[str]) -> list[str]:
-        """Paths of the checksums of what is fetched of some sources."""
+        """Paths of the checksums of the given sources."""
         return [self.paths.checksums.format(source=source) for source in sources]

@@ -33,12 +33,12 @@ class Targets:
         self._all_scores: dict[tuple[str, str], list[Scored]] = {}
 
     def is_complete(self, score: Scored) -> bool:
-        """Whether to use scores: where a run goes on after a failure, only if all behind them exists."""
+        """Whether to use scores: if a run goes on after a failure, only if all files behind them exist."""
         steps = failures.steps(self.config, self.paths, score) if self.partial else ()
         return all(self.exists(path) for path, _ in steps)
 
     def is_usable(self, path: str) -> bool:
-        """Whether a result is to be used: where jobs failed, only if it exists."""
+        """Whether to use a result: at the level "report", only if it exists."""
         return self.partial != "report" or self.exists(path)
 
     def framed_scores(self, benchmark: str, protocol: str) -> list[Scored]:
@@ -59,7 +59,7 @@ class Targets:
 
     @cached_property
     def evidence(self) -> list[Scored]:
-        """All scores."""
+        """The complete scores of all runs."""
         scores = (
             Scored(model, benchmark, protocol, task)
             for benchmark, protocol in self.runs
@@ -104,7 +104,7 @@ class Targets:
 
     @cached_property
     def comparisons(self) -> list[Crossing]:
-        """All across benchmarks: DBB's Tables 1 and 5, what its Figures 5 to 7 show, models beside each other."""
+        """All tables and figures across benchmarks: DBB's Tables 1 and 5 and Figures 5 to 7, comparisons of models."""
         keys = [Crossing("table", *key) for key in selection.comparisons(self.config) if self.compared_tables(*key)]
         keys += [Crossing(kind, p, name) for p in self._matched_protocols() for kind, name in MATCHES]
         keys += [Crossing("table", protocol, "findings") for protocol in self.protocols_with_evidence]
@@ -130,7 +130,7 @@ class Targets:
         ]
 
     def comparison_path(self, key: Crossing) -> str:
-        """Where a comparison lies."""
+        """The path of a comparison."""
         template = self.paths.comparison if key.kind == "table" else self.paths.comparison_figure
         return template.format(protocol=key.protocol, comparison=key.comparison)
 
@@ -152,7 +152,7 @@ class Targets:
         return [protocol for protocol in dict.fromkeys(p for _, p in self.runs) if self.with_evidence(protocol)]
 
     def _shared_protocols(self, models: int) -> list[str]:
-        """Those under which as many models answer the same benchmark."""
+        """Protocols under which at least this many ``models`` answer the same benchmark."""
         runs = self._evidence_runs()
         return list(dict.fromkeys(p for p, name in runs if len(selection.models(self.config, name, p)) >= models))
 
@@ -160,7 +160,7 @@ class Targets:
         return [(protocol, name) for protocol in self.protocols_with_evidence for name in self.with_evidence(protocol)]
 
     def universes(self) -> list[tuple[str, str, str]]:
-        """(protocol, model, benchmark) of every file of numbers under every choice of analysis, where all was asked."""
+        """(protocol, model, benchmark) of every multiverse; benchmarks that are asked in rounds have none."""
         rounds = selection.in_rounds(self.config)
         return [
             (p, model, name)
@@ -170,7 +170,7 @@ class Targets:
         ]
 
     def planned_effects(self) -> list[tuple[str, str]]:
-        """(benchmark, protocol) whose findable effects are planned: those whose scores are evidence."""
+        """(benchmark, protocol) whose smallest detectable effects are planned: those whose scores are evidence."""
         return [(name, p) for name, p in self.runs if name in selection.with_evidence(self.config, p)]
 
     def all_summaries(self) -> list[str]:
@@ -203,11 +203,11 @@ class Targets:
         return [self.paths.figure.format(benchmark=name, protocol=p, figure=figure) for name, p, figure in chosen]
 
     def all_comparisons(self) -> list[str]:
-        """Paths of everything across benchmarks."""
+        """Paths of all tables and figures across benchmarks."""
         return [self.comparison_path(key) for key in self.comparisons]
 
     def construction(self) -> list[str]:
-        """The outcome of every item by step, and of the manual evaluation, where the configuration asks for them."""
+        """Paths of a construction's costs and verdicts on items and, if configured, of its manual evaluation."""
         if not self.config.construction or self.partial:
             return []
         evaluation = ["evaluation"] if self.config.construction.evaluation else []

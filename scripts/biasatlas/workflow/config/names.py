@@ -1,4 +1,4 @@
-"""Names in a configuration that something must bear: benchmarks, protocols, models, categories, releases, files."""
+"""Checks of the names in a configuration: benchmarks, protocols, models, categories, releases, files."""
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def unknown_names(config: "Config") -> Iterator[str]:
-    """A sentence for every name that nothing bears, or that names a model which cannot do what is asked of it."""
+    """A sentence for every unknown name, and for every model that cannot do what is asked of it."""
     for section in ("models", "benchmarks"):
         seen: dict[str, str] = {}
         for name in getattr(config, section):
@@ -52,7 +52,7 @@ def unknown_names(config: "Config") -> Iterator[str]:
 
 
 def _is_none(key: str, benchmark: str, known: Iterable[str] = ()) -> str:
-    """The sentence on a ``benchmark`` that is not there; '' for one that is."""
+    """The sentence on a ``benchmark`` that does not exist; '' for one that does."""
     if not is_benchmark(benchmark):
         return unknown(key, benchmark, "a benchmark", known)
     missing = benchmark.endswith(".yaml") and not Path(benchmark).is_file()
@@ -61,7 +61,7 @@ def _is_none(key: str, benchmark: str, known: Iterable[str] = ()) -> str:
 
 def _unknown_categories(config: "Config", name: str, entry: Any) -> Iterator[str]:
     """A sentence for each category of a simulated model that no benchmark has."""
-    if any(_is_none(section, run.benchmark) for section, run in config.benchmarks.items()):  # which is told
+    if any(_is_none(section, run.benchmark) for section, run in config.benchmarks.items()):  # reported elsewhere
         return
     tasks = [task for section in config.benchmarks for task in config.spec(section).tasks.values()]
     # A category of TWBias is a direction, whose requests are about its first group.
@@ -156,7 +156,7 @@ def _unknown_in_run(config: "Config", name: str) -> Iterator[str]:
 
 
 def _unfit_for_rounds(config: "Config", name: str) -> Iterator[str]:
-    """A sentence for whatever of a benchmark cannot be asked in rounds."""
+    """A sentence for each reason why a benchmark cannot be asked in rounds."""
     run, spec, key = config.benchmarks[name], config.spec(name), f"benchmarks.{name}.effort"
     if not has_evidence(run.benchmark):
         yield f"{key}: {run.benchmark} has no verdict that rounds could stop at; leave the key out"
@@ -192,7 +192,7 @@ def _unfit_for_rounds(config: "Config", name: str) -> Iterator[str]:
 
 
 def _unfit_for_framings(config: "Config", name: str) -> Iterator[str]:
-    """A sentence for whatever keeps a benchmark from being asked in other ways."""
+    """A sentence for each reason why a benchmark cannot be asked in other framings."""
     run, spec, key = config.benchmarks[name], config.spec(name), f"benchmarks.{name}.framings"
     if not run.framings:
         return

@@ -22,7 +22,7 @@ NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$"
 
 
 def _with_variants(run: Any, several: Mapping[str, Mapping]) -> Any:
-    """A benchmark's section whose models stand for all that they were made into."""
+    """A benchmark's section, with each model replaced by all the variants that were made from it."""
     listed = run.get("models") if isinstance(run, dict) else None
     if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
         return run
@@ -102,7 +102,7 @@ class Config(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _named(cls, raw: Any) -> Any:
-        """``raw``, with each benchmark's name where it names no other, and each model for every way that it thinks."""
+        """``raw`` with each section's name as its default benchmark, and with a model for each way of thinking."""
         runs = raw.get("benchmarks") if isinstance(raw, dict) else None
         if not isinstance(runs, dict):
             return raw
@@ -120,7 +120,7 @@ class Config(BaseModel):
         return raw | {"benchmarks": named, "models": dict(entries)}
 
     def __hash__(self) -> int:
-        """By identity: what is computed of a configuration once is kept by it."""
+        """A hash by identity, since results that are computed once for a configuration are cached by it."""
         return id(self)
 
     def benchmark(self, name: str) -> str:
@@ -132,5 +132,5 @@ class Config(BaseModel):
         return load_spec(self.benchmark(name))
 
     def options(self, name: str, protocol: str) -> Options:
-        """The options of its protocol."""
+        """The options of a protocol of the benchmark."""
         return load_options(self.benchmark(name), protocol)
