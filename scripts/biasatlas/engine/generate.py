@@ -1,4 +1,4 @@
-"""Free text: prompts are fed as a token tree, then all answers advance together; one that ends leaves its slot."""
+"""Free text: prompts are fed as a token tree, then all answers advance together; one that ends frees its slot."""
 
 import dataclasses
 from collections.abc import Callable, Sequence

@@ -28,7 +28,7 @@ def compile_layers(model: PreTrainedModel, name: str, backend: str = "inductor")
     parts = _parts(model)
     try:
         fault = fault_of_change(model, lambda: [part.compile(dynamic=True, backend=backend) for part in parts])
-    except Exception as error:  # each compiler raises its own
+    except Exception as error:  # each compiler has its own errors
         fault = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
     if not parts:
         fault = "nothing in them takes hidden states alone"

@@ -17,13 +17,13 @@ from biasatlas.engine.forward import decoder
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.routes import TREE, Route, States, tree_of
 
-#: Quantile over tokens -> the largest movement that rounding explains, as a multiple of that under jitter. The last
-#: tokens may move further, because rounding now and then lets a mixture choose other experts.
+#: Quantile over tokens -> the largest movement that rounding explains, as a multiple of that under jitter. The highest
+#: percent may move further, because rounding now and then makes a mixture choose other experts.
 LIMITS = {0.9: 1.5, 0.99: 3.0}
 #: The same for copied states computed in 32 bits, where rounding hides nothing. In 16 bits it does: a model that hardly
 #: uses its states moves no more when they are lost than when it is rounded.
 LIMITS_FP32 = {0.9: 0.25}
-#: In 32 bits, the least that a token counts as moved under jitter, in nats: it may hardly move at all.
+#: In 32 bits, a token counts as moved at least so far under jitter, in nats: it may hardly move at all.
 LEAST = 3e-5
 #: Tokens of the longest sequences, if a model takes as many (a trunk of a half, a branch and a leaf of a quarter each);
 #: and the span of attention meanwhile.

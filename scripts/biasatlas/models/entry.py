@@ -81,8 +81,8 @@ def _as_thinking(value: Any) -> Any:
 
 
 def turned_off(entry: Any, key: str, fields: dict[str, Any]) -> Any:
-    """``entry`` as configured; if it says `off`, its mapping ``key`` also gets the ``fields`` that turn thinking off.
-    Under `none` a model that thinks unless it is told not to would think."""
+    """``entry`` as configured; if its `thinking` is `off`, its mapping ``key`` also gets the ``fields`` that turn it
+    off. Under `none` a model that thinks unless it is told not to would think."""
     if not isinstance(entry, dict) or not (entry.get("thinking") is False or entry.get("thinking") == "off"):
         return entry
     own = entry.get(key, {})

@@ -92,8 +92,8 @@ def adapter_sha256(folder: Path, hashes: Path | None = None) -> str:
 def files_sha256(paths: Iterable[Path], hashes: Path | None = None) -> str:
     """One hash over names and bytes of files.
 
-    The file ``hashes`` keeps the hash of each file, valid until the file's inode, size or times change. So one job of a
-    run reads large weights, not each.
+    The file ``hashes`` keeps the hash of each file, valid until the file's inode, size or times change. So the jobs of
+    a run read large weights once.
     """
     known, found, total = {}, {}, hashlib.sha256()
     if hashes and hashes.is_file():

@@ -75,7 +75,7 @@ class Kind:
     """A kind of model: what the workflow needs for planning, declared beside its entry, and the functions to run it.
 
     ``tasks(entry, benchmark, spec)`` are the tasks of a benchmark that a model can answer; ``protocol(entry)`` is the
-    only protocol that its answers can have (None: any); ``lacks(entry, setting)`` says whether it lacks a setting that
+    only protocol that its answers belong to (None: any); ``lacks(entry, setting)`` says whether it lacks a setting that
     a protocol needs. A model that ``writes`` can judge, or write a dataset. ``version`` is raised when the same
     question may get another answer. ``ready(entry)`` is what must exist first: "weights" (trained here), "fetched"
     (from the hub), "release" (published outputs), "files" (those of the entry), or "" (nothing). ``environment(entry)``

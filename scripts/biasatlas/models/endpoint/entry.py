@@ -229,7 +229,7 @@ class ApiEntry(Entry):
     @field_validator("base_url")
     @classmethod
     def _one_spelling(cls, url: str) -> str:
-        """The URL without a slash at its end, so that one endpoint has one spelling. Refuse what is no such URL."""
+        """The URL without a slash at its end, so one endpoint has one spelling. Refuse what is no endpoint's URL."""
         if (end := re.search(r"/((chat/)?completions|chat|responses|messages|embeddings|models)/?$", url)) is not None:
             raise ValueError(f"ends with {end[0]}, which is added to each call; end it with the version, as /v1")
         try:
@@ -352,7 +352,7 @@ class ApiEntry(Entry):
     @field_validator("model", "extra_headers")
     @classmethod
     def _written_out(cls, value: str | dict[str, str]) -> str | dict[str, str]:
-        """Refuse variables, as a shell would fill them in."""
+        """Refuse shell variables: nothing fills them in."""
         if "${" in str(value):
             raise ValueError(f"{masked(str(value))!r}: no variable is filled in here; write out what it stands for")
         return value

@@ -335,7 +335,7 @@ def _read(content: bytes, schema: type[Reply]) -> Reply:
 
 
 def _part(tokens: int | None, place: int, shares: int) -> int | None:
-    """The tokens for the answer at ``place``: one of so many even ``shares`` (the first ones have one more), or 0."""
+    """The tokens for the answer at ``place``: an even share (the first ones have one more); 0 beyond ``shares``."""
     return None if tokens is None else tokens // shares + (place < tokens % shares) if place < shares else 0
 
 

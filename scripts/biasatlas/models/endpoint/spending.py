@@ -381,7 +381,7 @@ class Job:
         """Note why there is no answer under ``keys``, by the last outcome ``found``: none will come, or it failed.
 
         Too many failures stop the job; answers that will not come stop it only if nothing was answered. An unknown
-        reply may be about its prompt: no answer will come. If all calls may fail, it failed, which stops no job then.
+        reply may be about its prompt: no answer will come. If all calls may fail, it is a failure, which stops no job.
         """
         unknown = found.unknown and self.entry.max_failed_share < 1
         will_not = unknown or found.kind in ("unanswerable", "request")
@@ -419,7 +419,7 @@ class Job:
             lines.write(json.dumps(line) + "\n")
 
     def remark(self) -> str:
-        """What the progress of the calls also says: how many failed, and what the others cost."""
+        """A remark on the progress of the calls: how many failed, and what the others cost."""
         said = f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
         if self.entry.budget is not None:
             said += f"; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"

@@ -210,7 +210,7 @@ def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "
 
 
 def _no_answer(content: bytes, fault: BadReply, service: str) -> Outcome:
-    """What a reply of status 200 without an answer means: what its service says of no choices, or else "retry"."""
+    """What a reply of status 200 without an answer means: by its service if it has no choices, else "retry"."""
     body = _json(content)
     if isinstance(body, dict) and body.get("choices") == []:
         found = _error(services().services[service].empty_choices if service else "retry", "no answer: no choice")

@@ -367,8 +367,8 @@ def check_numbers(model: PreTrainedModel, source: str) -> None:
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase, embeddings: int, source: str) -> None:
     """Raise UserError for a tokenizer without a vocabulary, or with tokens beyond the model's ``embeddings``.
 
-    An added token that is not in the chat template, nor the begin or end token (such as an image's placeholder), may
-    lie beyond: the model can be asked all texts without it.
+    An added token (such as an image's placeholder) may lie beyond, unless it is in the chat template or begins or ends
+    a text: the model can be asked all texts without it.
     """
     vocabulary = tokenizer.get_vocab()
     added = {token.content for token in tokenizer.added_tokens_decoder.values()}

@@ -97,7 +97,7 @@ def token_log_likelihoods(encoded: Encoded, model: LoadedModel, memory: Memory) 
 
 
 def encode(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> Encoded:
-    """The tokens of each request after its prompt. Raises UserError for a boundary that the tokenizer cannot find."""
+    """The tokens of each prompt and continuation. Raises UserError for a boundary that the tokenizer cannot find."""
     prefixes = np.asarray(prompts, dtype=object)
     continuations = np.asarray(texts(requests, "continuation"), dtype=object)
     special_tokens = setting(requests, "special_tokens", SPECIAL_TOKENS)
@@ -173,8 +173,8 @@ def _failed(reason: str) -> dict:
 
 
 def _response(outcomes: np.ndarray, unresolved: float) -> dict:
-    """The columns of a choice. Labels that together have less than LEAST_ANSWERED count as unparseable: with so much
-    unresolved mass, their shares of it are not known."""
+    """The columns of a choice. Labels that together have less than LEAST_ANSWERED count as unparseable: the unresolved
+    mass could change their shares too much."""
     *labels, refused, ambiguous, unparseable = outcomes.tolist()
     if sum(labels) < LEAST_ANSWERED:
         labels, unparseable = [0.0] * len(labels), unparseable + sum(labels)

@@ -218,7 +218,7 @@ class Server:
             raise self._died(error) from None
 
     def _died(self, error: Exception | None = None) -> UserError:
-        """The error to raise for a server that ended, or whose answer is none."""
+        """The error to raise for a server that ended, or that gave no valid answer."""
         try:
             how = f"ended with exit status {self._keeper.wait(5)}"
         except subprocess.TimeoutExpired:

@@ -52,7 +52,7 @@ class ReleasedEntry(Entry):
 
     @property
     def files(self) -> dict[str, str]:
-        """Path below the folder -> path here, for the files at ``path``; for a pattern's files both are the same."""
+        """Path below the folder -> path here, for the files at ``path``; both are the same unless that is a folder."""
         path = Path(self.path)
         if path.is_dir():
             return {name: str(path / name) for name in names_in(path)}
