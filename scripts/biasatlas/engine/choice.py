@@ -18,7 +18,7 @@ from biasatlas.engine.sampling import Sampling, likely, penalise
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
 
-#: Parses that one parser remembers, 6 bytes each; beyond, it starts anew.
+#: Once a parser remembers more parses than this (6 bytes each), it forgets them all.
 _REMEMBERED = 4_000_000
 
 #: A text so far, and whether it is complete after one more token.
@@ -91,15 +91,15 @@ class TokenParser:
         return -1 if found is None else found
 
 
-#: The unresolved mass at which a question is answered: in texts that are not read further, and cut from the tails of
-#: distributions, which may come to a third of it.
+#: A question is answered once its unresolved mass is at most this. Unresolved is the mass of open texts, and what was
+#: cut from the tails of distributions, which may be a third of it.
 UNRESOLVED = 0.003
 #: The most texts that are expanded for one question.
 EXPANSIONS = 1000
-#: A question that is this open after so many parses of a next token has answers too many to follow, and is given up:
-#: a model that starts no answer at all would take a thousand times as long as one that does.
+#: A question is given up if more than HOPELESS of its mass is open after PARSES parses of a next token. A model that
+#: never starts an answer would otherwise take a thousand times as long as one that does.
 HOPELESS, PARSES = 0.5, 20_000
-#: The most parses of a next token for one question, whatever is open.
+#: The most parses of a next token for one question, however little is open.
 MOST_PARSES = 200_000
 #: The most texts of one question that are expanded in one round.
 WIDTH = 32
@@ -109,9 +109,9 @@ Answer = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Expansion:
-    """What one more token does to an answer: mass by outcome, and next tokens that leave it open with their mass.
+    """What follows an answer: mass by outcome after one more token, and the ``tokens`` that leave it open, with mass.
 
-    ``parses`` counts the tokens that were read after it; the rest of the mass is cut.
+    ``parses`` counts the next tokens that were parsed; the mass of all others is cut.
     """
 
     parses: int
@@ -126,8 +126,8 @@ class Expansion:
 
 @dataclass
 class State:
-    """One question on the way: its mass by outcome, by ``open`` answer, and what was cut. ``early`` are expansions of
-    answers that nothing has led to yet."""
+    """A question so far: its mass by outcome and by ``open`` answer, and the mass ``cut``. ``early`` are expansions of
+    answers that are not open yet, since their beginnings were not expanded."""
 
     outcomes: np.ndarray
     open: dict[Answer, float] = field(default_factory=lambda: {(): 1.0})
@@ -143,8 +143,8 @@ class State:
     def cut_allowed(self, answer: Answer) -> float:
         """The share of an answer's mass that may be cut from the tail of its next tokens.
 
-        All cuts of a question together stay within a third of UNRESOLVED: one half of it is dealt out by length, where
-        texts of one length have at most a mass of 1, of the other each text may take a sixteenth of what is left.
+        All cuts of a question together stay within a third of UNRESOLVED. Half of that is divided among lengths (all
+        texts of one length have at most a mass of 1); of the other half, a text may take a sixteenth of what is left.
         """
         half = UNRESOLVED / 6
         by_length = half / ((len(answer) + 1) * (len(answer) + 2))
@@ -152,7 +152,7 @@ class State:
         return min(0.5, max(by_length, (half - self.cut) / 16 / mass))
 
     def add(self, answer: Answer, expansion: Expansion) -> None:
-        """Take in what an answer expands to, and all that was waiting for it; twice is as good as once."""
+        """Add an answer's expansion, and the early ones that it opens; to add it again changes nothing."""
         self.early[answer] = expansion
         waiting = [answer]
         while waiting:
@@ -175,7 +175,7 @@ class State:
         most = PARSES if unfinished > HOPELESS else MOST_PARSES
         if unfinished + self.cut <= UNRESOLVED or self.parses > most:
             return chosen
-        enough = UNRESOLVED - min(2 * self.cut, UNRESOLVED / 3)  # as much may be cut again as was so far
+        enough = UNRESOLVED - min(2 * self.cut, UNRESOLVED / 3)  # later cuts may be as large as those so far
         for mass, answer in heapq.nsmallest(WIDTH, ((-mass, answer) for answer, mass in self.open.items())):
             if unfinished <= enough or self.expansions + len(chosen) >= EXPANSIONS:
                 break
@@ -184,8 +184,8 @@ class State:
         return chosen
 
 
-#: The most keys and values that are kept for texts to go on from, in token budgets. Questions that need more start
-#: again, from all that is known of them.
+#: The most keys and values that are kept to continue texts from, in token budgets. A question that needs more feeds its
+#: texts again; its masses so far stand.
 KEPT = 8
 
 _Pair = tuple[int, Answer]  # a question's index and an answer to it
@@ -193,7 +193,7 @@ _Pair = tuple[int, Answer]  # a question's index and an answer to it
 
 @dataclass(frozen=True)
 class Question:
-    """A prompt, how its answers are read and drawn, and answers likely enough to be looked at in the first round."""
+    """A prompt, how its answers are parsed and sampled, and ``guesses``: likely answers, expanded in round one."""
 
     tokens: np.ndarray
     parser: TokenParser
@@ -207,10 +207,10 @@ def answer_probabilities(
 ) -> tuple[list[tuple[np.ndarray, float]], dict[str, int]]:
     """The mass of each outcome of each question, and the mass that was not resolved; together they are 1.
 
-    The mass of an outcome is the frequency to which sampling under the question's settings tends: the probability of
+    The mass of an outcome is the frequency that sampling with the question's settings converges to: the probability of
     all texts that its parser maps to it. Texts open after ``max_tokens`` are read as complete, as sampled ones are.
-    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_PARSES of tokens were not enough, or
-    the question was given up (HOPELESS). Raises NotFiniteError.
+    The unresolved mass is at most UNRESOLVED unless EXPANSIONS texts or MOST_PARSES parses were not enough, or the
+    question was given up (HOPELESS). The dictionary counts tokens. Raises NotFiniteError.
     """
     work = _Choice(questions, tree_of(model, memory, route))
     wanted = {i: [(), *question.guesses] for i, question in enumerate(questions)}
@@ -224,10 +224,10 @@ def answer_probabilities(
 
 
 class _Choice:
-    """Questions and where their mass is so far.
+    """Questions and their states so far.
 
-    ``live`` are rows whose questions wait for company before they go on, ``nodes`` where their answers are in these.
-    ``asked`` counts the tokens of texts, each as often as if it was fed alone.
+    ``live`` are rows that wait until enough others can be continued with them; ``nodes`` says where in these each
+    answer ends. ``asked`` counts the tokens of all expanded texts, as if each was fed alone.
     """
 
     def __init__(self, questions: Sequence[Question], tree: Tree):
@@ -239,7 +239,7 @@ class _Choice:
         self.progress = Progress("questions", len(questions))
 
     def run(self, pairs: list[_Pair], route: Route) -> None:
-        """Expand the answers of ``pairs``, and on the tree what follows from them while it fits."""
+        """Expand the answers of ``pairs`` and, on the tree, what follows them as long as it fits."""
         tokens = [self._text(pair) for pair in pairs]
         self.asked += sum(map(len, tokens))
 
@@ -279,13 +279,13 @@ class _Choice:
             else:
                 first = self.live.append(live)
                 self.nodes |= {key: Node(first + node.row, node.columns) for key, node in nodes.items()}
-        if attempt.failed:  # some layers may have been taken in, others not: all start again from what is known of them
+        if attempt.failed:  # perhaps only some layers were merged: all questions feed their texts again
             self.live, self.nodes = None, {}
         elif self.live.tokens > KEPT * self.memory.token_budget / 2:
             self._follow()
 
     def _keep(self, live: LiveRows, nodes: dict[_Pair, Node], going: list[int]) -> dict[_Pair, Node]:
-        """Forget what nothing of the questions ``going`` can follow any more: the nodes that are left."""
+        """Drop tokens that lead to no open answer of the questions ``going``; return the nodes that are left."""
         needed = [
             key for key in {(i, answer[:-1]): None for i in going for answer in self.states[i].open} if key in nodes
         ]
@@ -340,7 +340,7 @@ class _Choice:
                 self._read([pairs[row] for row in rows], ids, mass, kept)
 
     def _read(self, pairs: list[_Pair], ids: np.ndarray, mass: np.ndarray, kept: np.ndarray) -> None:
-        """What the first ``kept`` of the next tokens (pairs × k, with their mass) make of each answer."""
+        """Parse each answer with each of its first ``kept`` next tokens (``ids``, pairs × k, with their mass)."""
         by_parser: dict[int, list[int]] = {}
         for row, (i, _) in enumerate(pairs):
             by_parser.setdefault(id(self.questions[i].parser), []).append(row)
@@ -359,7 +359,7 @@ class _Choice:
 
 
 def _parts(pairs: list[_Pair], nodes: dict[_Pair, Node], most: int) -> Iterator[list[_Pair]]:
-    """Pairs in parts that add at most ``most`` tokens (or one) to each row."""
+    """Yield the pairs in parts that add at most ``most`` tokens (or one) to each row."""
     by_row: dict[int, list[_Pair]] = {}
     for i, answer in pairs:
         by_row.setdefault(nodes[i, answer[:-1]].row, []).append((i, answer))

@@ -8,7 +8,7 @@ from transformers import PreTrainedTokenizerBase
 SPECIAL_TOKENS = ("once", "tokenizer", "none")
 BOUNDARIES = ("offsets", "prefix_length", "separate")
 
-#: Texts in one call of the tokenizer, whose lists take fifteen times the memory of the ids.
+#: Texts in one call of the tokenizer; the lists that it returns take fifteen times the memory of the ids.
 _TEXTS = 1024
 
 
@@ -45,7 +45,7 @@ def encode_pairs(
     - "separate": both are tokenised apart and concatenated; the continuation gets special tokens of its own only where
       ``special_tokens`` is "tokenizer".
 
-    A continuation without a character starts at the end of the sequence: nothing of it can be scored.
+    An empty continuation starts at the end of the sequence: it has nothing to score.
     Raises NotImplementedError for "offsets" if the tokenizer cannot report character offsets.
     """
     if not len(prefixes):
@@ -81,7 +81,7 @@ def _encode_by_offsets(
         for row, offsets, prefix in zip(encoded["input_ids"], encoded["offset_mapping"], prefixes[part], strict=True):
             ids = _ids(tokenizer, row, special_tokens)
             ends = np.asarray(offsets, np.int64).reshape(-1, 2)[:, 1]
-            # Tokens that the tokenizer adds by itself have the empty offset (0, 0), so never lie right of the boundary.
+            # Tokens that the tokenizer adds by itself have the empty offset (0, 0), so they never end after the prefix.
             inside = np.flatnonzero(ends > len(prefix))
             start[len(joint)] = len(ids) - len(row) + (inside[0] if len(inside) else len(row))
             joint.append(ids)
@@ -89,7 +89,7 @@ def _encode_by_offsets(
 
 
 def _ids(tokenizer: PreTrainedTokenizerBase, row: Sequence[int], special_tokens: str) -> np.ndarray:
-    """The ids of a text, behind the begin token where it is due and missing."""
+    """The ids of a text, after the begin token if ``special_tokens`` asks for it and ``row`` lacks it."""
     bos = tokenizer.bos_token_id
     missing = special_tokens == "once" and bos is not None and (len(row) == 0 or row[0] != bos)
     return np.asarray([bos, *row] if missing else row, np.int32)

@@ -35,8 +35,8 @@ class Forward:
         """Hidden states (rows × width × hidden) of the tokens ``ids`` (rows × width) at positions ``depth``.
 
         ``visible`` (rows × width × columns, boolean) says which token descends from which; its columns are the tokens
-        of ``cache``, at the depths ``cached_depth`` (rows or 1 × cached), then those of ``ids``. What windows and
-        chunks of a layer hide is taken out here. The cache grows by ``ids``; without one nothing is kept.
+        of ``cache``, at the depths ``cached_depth`` (rows or 1 × cached), then those of ``ids``. The windows and chunks
+        of each layer are applied here. The cache grows by ``ids``; without one nothing is kept.
         """
         column_depth = depth
         if cached_depth is not None:
@@ -51,9 +51,9 @@ class Forward:
 
     @torch.inference_mode()
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """The fp32 logits (n × vocabulary) of hidden states (n × hidden), by all that the model itself does with them.
+        """The fp32 logits (n × vocabulary) of hidden states (n × hidden), computed by the model's own forward method.
 
-        The result is the caller's to overwrite.
+        The caller may overwrite the result.
         """
         ids = torch.zeros((1, 1), dtype=torch.long, device=self.device)
         with _returning(self.decoder, hidden[None]):
@@ -61,9 +61,9 @@ class Forward:
 
 
 def decoder(model: PreTrainedModel) -> PreTrainedModel:
-    """The part of a model that turns tokens into hidden states: of a composite model, that of its text."""
+    """The part of a model that turns tokens into hidden states; in a composite model, the one for text."""
     found = model.get_decoder()
-    if not isinstance(found, PreTrainedModel):  # what a head calls so
+    if not isinstance(found, PreTrainedModel):  # some heads call a part of theirs the decoder
         found = model.base_model
     while hasattr(found, "lm_head"):  # some composite models hold a causal model, others its decoder
         found = found.model
@@ -71,27 +71,27 @@ def decoder(model: PreTrainedModel) -> PreTrainedModel:
 
 
 class _Passing(DynamicLayer):
-    """Keys and values of a prefix; a pass attends to its own behind them, and none of those is kept."""
+    """Keys and values of a prefix. A pass attends to them and to its own, which are not kept."""
 
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Those of the prefix and of the pass, which are gone after the layer."""
+        """The keys and values of the prefix, then those of the pass; nothing is stored."""
         if not self.is_initialized:
             return key_states, value_states
         return torch.cat([self.keys, key_states], -2), torch.cat([self.values, value_states], -2)
 
 
 def new_cache(prefix: Cache | None, rows: int, keep: bool) -> DynamicCache:
-    """A cache that holds the layers of a ``prefix`` for each of ``rows``, without copying them; else an empty one.
+    """A cache with the keys and values of ``prefix`` in each of its ``rows``, not copied; without a prefix, empty.
 
     It keeps every token: with the model's configuration, sliding layers would drop the first ones. Without ``keep``,
-    what is put behind the layers is not kept, so that no more than one layer's is there at a time.
+    a pass's own keys and values are not kept, so at most those of one layer exist at a time.
     """
     cache = DynamicCache()
     for kept in prefix.layers if prefix else ():
         layer = DynamicLayer() if keep else _Passing()
-        if kept.keys is not None:  # layers that look at an image keep nothing of a text
+        if kept.keys is not None:  # layers that attend to an image keep nothing of a text
             layer.lazy_initialization(kept.keys, kept.values)
             layer.keys, layer.values = (one.expand(rows, -1, -1, -1) for one in (kept.keys, kept.values))
         cache.layers.append(layer)
@@ -99,7 +99,7 @@ def new_cache(prefix: Cache | None, rows: int, keep: bool) -> DynamicCache:
 
 
 class _Hidden(BaseModelOutputWithPast):
-    """A decoder's output with nothing but hidden states, whatever else the model's head asks it for."""
+    """A decoder's output that has hidden states only; whatever else the model's head asks for is None."""
 
     def __getattr__(self, name: str) -> None:
         if name.startswith("__"):
@@ -108,7 +108,7 @@ class _Hidden(BaseModelOutputWithPast):
 
 @contextlib.contextmanager
 def _returning(decoder: PreTrainedModel, hidden: torch.Tensor) -> Iterator[None]:
-    """Let the decoder answer any call with ``hidden``: what the model then does is its head alone."""
+    """Inside the block the decoder returns ``hidden`` for any call, so that a call of the model runs its head alone."""
     saved = decoder.__dict__.get("forward")
     decoder.forward = lambda *arguments, **keywords: _Hidden(last_hidden_state=hidden)
     try:

@@ -1,4 +1,4 @@
-"""Free text: prompts as a token tree, then all answers side by side; a slot is taken anew as its answer ends."""
+"""Free text: prompts are fed as a token tree, then all answers advance together; one that ends frees its slot."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -21,12 +21,12 @@ from biasatlas.engine.sampling import Sampling, draw, seed_of
 from biasatlas.engine.tree import Tree
 from biasatlas.progress import Progress
 
-#: All but cuDNN's, which plans each shape anew: here every step has another one, and a plan takes longer than the step.
+#: All kernels but cuDNN's, which plans each new shape: every step has one here, and a plan takes longer than the step.
 _KERNELS = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 
 
 class _SlotLayer(DynamicLayer):
-    """Keys and values of one layer (slots × heads × room × size): each slot has its text in the columns from 0 on."""
+    """Keys and values of one layer (slots × heads × room × size); the text of each slot starts in column 0."""
 
     lengths: torch.Tensor
     width: int
@@ -34,7 +34,7 @@ class _SlotLayer(DynamicLayer):
     def update(
         self, key_states: torch.Tensor, value_states: torch.Tensor, *args: Any, **kwargs: Any
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Put one more token behind each text; what the texts have now, as views as wide as the longest."""
+        """Append a token to each text; return the keys and values of all, as views as wide as the longest text."""
         lengths = self.lengths.to(self.keys.device)
         rows = torch.arange(len(lengths), device=lengths.device)
         self.keys[rows, :, lengths] = key_states[:, :, 0]
@@ -43,7 +43,7 @@ class _SlotLayer(DynamicLayer):
 
 
 class Slots:
-    """At most ``slots`` texts that grow by a token each at a time; ``lengths`` has the tokens of each, in its slot."""
+    """At most ``slots`` texts, which all grow by one token at a time; ``lengths`` counts the tokens in each slot."""
 
     def __init__(self, forward: Forward, slots: int):
         self.forward, self.slots = forward, slots
@@ -52,7 +52,7 @@ class Slots:
         self._room = 0
 
     def add(self, live: LiveRows, nodes: Sequence[Node]) -> None:
-        """Texts that end at some nodes of rows that were fed, in the next slots."""
+        """Copy the texts that end at ``nodes`` of the rows ``live`` into the next slots."""
         first, end = len(self.lengths), len(self.lengths) + len(nodes)
         self.lengths += [len(node.columns) for node in nodes]
         rows, columns = live.paths(nodes)
@@ -65,7 +65,7 @@ class Slots:
                 layer.values[first:end, :, : columns.shape[1]] = taken(kept.values, rows, columns)
 
     def feed(self, tokens: Sequence[int]) -> torch.Tensor:
-        """Let one token follow each text: their hidden states (texts × hidden)."""
+        """Append one of ``tokens`` to each text; return their hidden states (texts × hidden)."""
         to = self.forward.device
         lengths = torch.as_tensor(self.lengths, device=to)
         width = max(self.lengths) + 1
@@ -81,7 +81,7 @@ class Slots:
         return hidden[:, 0]
 
     def remove(self, slot: int) -> None:
-        """Give up a text: the last one takes its slot."""
+        """Remove a text; the last one takes its slot."""
         last = len(self.lengths) - 1
         for layer in self._cache.layers:
             if layer.keys is not None and slot != last:
@@ -92,7 +92,7 @@ class Slots:
 
     def _layer(self, like: DynamicLayer) -> _SlotLayer:
         layer = _SlotLayer()
-        if like.keys is not None:  # layers that look at an image keep nothing of a text
+        if like.keys is not None:  # layers that attend to an image keep nothing of a text
             layer.lazy_initialization(like.keys, like.values)
             layer.keys, layer.values = (
                 kept.new_zeros(self.slots, kept.shape[1], 0, kept.shape[3]) for kept in (like.keys, like.values)
@@ -100,7 +100,7 @@ class Slots:
         return layer
 
     def _widen(self, width: int) -> None:
-        """Make room for texts of ``width`` tokens, and an eighth more, so that it is not made anew for each token."""
+        """Make room for texts of ``width`` tokens, and for an eighth more, so that few tokens need more room."""
         if width <= self._room:
             return
         more = width + width // 8 - self._room
@@ -110,10 +110,10 @@ class Slots:
                 layer.keys, layer.values = (pad(kept, (0, 0, 0, more)) for kept in (layer.keys, layer.values))
 
 
-#: The most keys and values of answers on the way, in token budgets, and the most answers as a share of one.
+#: Unfinished answers keep keys and values of at most KEPT × budget tokens, and have at most budget / SLOTS slots.
 KEPT, SLOTS = 16, 8
 
-#: Takes the index of a prompt, its answer and the reason why that ends.
+#: Takes the index of a prompt, its answer and the reason why the answer ended.
 Done = Callable[[int, list[int], str], None]
 
 
@@ -128,13 +128,13 @@ class Prompt:
 
     @property
     def seed(self) -> int:
-        """The key of its noise: content and repeat, so that a rerun gives the same text in any batch."""
+        """The seed of its noise, from content and repeat, so that a rerun gives the same text in any batch."""
         return seed_of(self.tokens.astype("<i4").tobytes(), dataclasses.astuple(self.sampling), self.repeat)
 
 
 @dataclass
 class _Answer:
-    """The answer to a prompt as far as it has come; ``reason`` is '' while it goes on."""
+    """The answer to a prompt so far; ``reason`` is '' until it ends."""
 
     index: int
     prompt: Prompt
@@ -146,7 +146,7 @@ class _Answer:
 
     @property
     def text(self) -> np.ndarray:
-        """The prompt's tokens and its own."""
+        """The tokens of the prompt and of the answer so far."""
         return np.append(self.prompt.tokens, np.asarray(self.tokens, np.int32))
 
 
@@ -160,9 +160,9 @@ def generate(
 ) -> tuple[list[tuple[list[int], str]], dict[str, int]]:
     """The answer of each prompt, as token ids without the end token, and "stop" (an end token) or "length".
 
-    On the tree, what prompts share is computed once, and at most KEPT times the budget's tokens are kept of answers on
-    the way; elsewhere batches hold texts of like length, which grow in step. ``done`` gets each answer, and the index
-    of its prompt, as soon as it is finished. The dictionary says what it took. Raises NotFiniteError where logits are.
+    On the tree, what prompts share is computed once, and unfinished answers keep at most KEPT × budget tokens; on other
+    routes batches hold texts of similar length, which grow in step. ``done`` gets each answer, and the index of its
+    prompt, as soon as it is finished. The dictionary counts tokens. Raises NotFiniteError if logits are not finite.
     """
     answers = [_Answer(i, prompt) for i, prompt in enumerate(prompts)]
     ends = frozenset(eos_token_ids)
@@ -176,7 +176,7 @@ def generate(
 
 @dataclass
 class _Writing:
-    """Answers on the way, and how many are finished."""
+    """The answers that a run writes, and how many are finished."""
 
     tree: Tree
     answers: list[_Answer]
@@ -189,7 +189,7 @@ class _Writing:
         self.progress = Progress("answers", len(self.answers))
 
     def _add(self, answer: _Answer, token: int) -> None:
-        """Let a token follow, which may finish the answer."""
+        """Append a token to an answer; finish the answer if it is an end token or the last one allowed."""
         if token in self.ends:
             answer.reason = "stop"
         else:
@@ -209,7 +209,7 @@ class _Writing:
 
 
 class _SideBySide(_Writing):
-    """``active`` are the answers that have a slot."""
+    """Answers on the tree; ``active`` are those that have a slot."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -217,17 +217,17 @@ class _SideBySide(_Writing):
         self.slots = Slots(self.tree.forward, min(len(self.answers), max(1, self.memory.token_budget // SLOTS)))
 
     def run(self) -> int:
-        """Finish all answers; the tokens that were fed."""
+        """Finish all answers; return how many tokens were fed."""
         left = self.answers
         while left:
             self._start(left)
             while self.active:
                 self._step()
-            left = [answer for answer in left if not answer.reason]  # what had to give up its slot
+            left = [answer for answer in left if not answer.reason]  # those that lost their slot
         return self.tree.tokens_fed
 
     def _start(self, answers: list[_Answer]) -> None:
-        """Feed the texts so far, and let answers go on from them, as many at a time as there is room for."""
+        """Feed the texts so far, and continue as many answers at a time as there is room for."""
         drawn: dict[int, int] = {}
 
         def visit(at: Sequence[int], logits: torch.Tensor) -> None:
@@ -255,13 +255,13 @@ class _SideBySide(_Writing):
         self.tree.next_logits([answer.text for answer in answers], visit, follow)
 
     def _most(self, width: int = 0) -> int:
-        """How many texts may be on the way, where the longest are those there or of ``width`` tokens."""
+        """How many texts may be active, given the longest: an active one, or one of ``width`` tokens."""
         widest = max([width, *self.slots.lengths]) + 1
         return min(self.slots.slots, max(1, KEPT * self.memory.token_budget // widest))
 
     def _step(self) -> None:
-        """One more token for each active answer."""
-        while len(self.active) > self._most():  # the shortest answer has least to do again
+        """Add one token to each active answer."""
+        while len(self.active) > self._most():  # the shortest has the fewest tokens to feed again
             self._remove(min(range(len(self.active)), key=lambda slot: len(self.active[slot].tokens)))
         with self.memory.halved_if_exhausted(splittable=len(self.active) > 1) as attempt:
             hidden = self.slots.feed([answer.tokens[-1] for answer in self.active])
@@ -278,7 +278,7 @@ class _SideBySide(_Writing):
         self._reach(self.active)
 
     def _start_again(self, texts: int) -> None:
-        """Let all ``texts`` that are on the way start again from what they have, half as many at a time."""
+        """Empty the slots and halve their number; all ``texts`` in work start again from their tokens so far."""
         self.slots, self.active = Slots(self.tree.forward, max(1, texts // 2)), []
 
     def _remove(self, slot: int) -> None:
@@ -288,12 +288,12 @@ class _SideBySide(_Writing):
 
 
 class _InStep(_Writing):
-    """Answers of a model that takes no tree mask: batches of texts of like length, the longest first."""
+    """Answers of a model that takes no tree mask: batches of texts of similar length, the longest first."""
 
     tree: States
 
     def run(self, route: Route) -> int:
-        """Finish all answers; the tokens that were fed."""
+        """Finish all answers; return how many tokens were fed."""
         left = self.answers
         while left:
             left = sorted(left, key=lambda answer: (-len(answer.text), answer.index))
@@ -310,11 +310,11 @@ class _InStep(_Writing):
         lengths = [len(answer.text) for answer in left]
         most = max(answer.prompt.max_tokens for answer in left)
         rows = max(1, min(KEPT * self.memory.token_budget // (lengths[0] + most), self.memory.token_budget // 4))
-        # Between texts that are further apart all have ended, and the longer would go on alone.
+        # If lengths differ by more, the shorter answers end before the longer begin, and share no step with them.
         return left[: next((i for i in range(1, rows) if i == len(left) or lengths[i - 1] - lengths[i] > most), rows)]
 
     def _together(self, batch: Sequence[_Answer], wide: bool) -> None:
-        """Finish all of a batch; where memory runs out, they stay as far as they have come."""
+        """Finish all answers of a batch; if memory runs out, they keep the tokens that they have."""
 
         def pick(asked: list[int], hidden: torch.Tensor) -> list[int | None]:
             answers = [batch[i] for i in asked]
@@ -327,7 +327,7 @@ class _InStep(_Writing):
             self.tree.write([answer.text for answer in batch], pick, wide)
 
     def _anew(self, answers: Sequence[_Answer]) -> None:
-        """One more token for each answer."""
+        """Add one token to each answer, feeding its whole text again."""
 
         def visit(at: Sequence[int], logits: torch.Tensor) -> None:
             for i, token in zip(at, _next_tokens([answers[i] for i in at], logits), strict=True):

@@ -1,4 +1,4 @@
-"""Rows of forward passes whose keys and values are kept, so that more tokens can follow any of theirs."""
+"""Rows of forward passes whose keys and values are kept, so that any of their tokens can be continued."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from biasatlas.engine.plan import Layout
 
 @dataclass(frozen=True)
 class Node:
-    """A token of a row: the columns of the row that lead to it from the first token of its text, its own the last."""
+    """A token of a row: ``columns`` are the columns of its text in that row, from the first token to this one."""
 
     row: int
     columns: np.ndarray
 
     def above(self, steps: int) -> "Node":
-        """The token so many steps before it."""
+        """The token ``steps`` before this one in its text."""
         return Node(self.row, self.columns[: len(self.columns) - steps])
 
 
 class LiveRows:
-    """The rows of ``layout`` behind a prefix of ``prefix`` tokens, which each of them has; all fill ``cache``."""
+    """The rows of ``layout``, each after the same ``prefix`` tokens; ``cache`` has their keys and values."""
 
     def __init__(self, forward: Forward, cache: Cache, prefix: int, layout: Layout):
         self.forward, self.cache = forward, cache
         before = np.broadcast_to(np.arange(prefix), (len(layout.ids), prefix))
-        self._depth = np.concatenate([before, layout.position], 1)  # of each token of a row, its place in its text
+        self._depth = np.concatenate([before, layout.position], 1)  # each token's place in its text
 
     @property
     def rows(self) -> int:
@@ -38,11 +38,11 @@ class LiveRows:
 
     @property
     def tokens(self) -> int:
-        """Keys and values that are kept, in tokens."""
+        """How many tokens' keys and values are kept."""
         return self._depth.size
 
     def asked(self, layout: Layout) -> list[Node]:
-        """The last token of each sequence of the ``layout`` that these rows are of, where it asks for no other."""
+        """The node that each ask of ``layout`` follows; these rows were made from that layout."""
         rows, width = layout.ids.shape
         prefix = self._depth.shape[1] - width
         nodes = []
@@ -55,7 +55,7 @@ class LiveRows:
         return nodes
 
     def paths(self, nodes: Sequence[Node]) -> tuple[torch.Tensor, torch.Tensor]:
-        """The row of each node, and the columns (nodes × longest, filled up with 0) that lead to it."""
+        """The row of each node, and the columns of its text (nodes × longest, padded with 0)."""
         columns = np.zeros((len(nodes), max(len(node.columns) for node in nodes)), np.int64)
         for to, node in zip(columns, nodes, strict=True):
             to[: len(node.columns)] = node.columns
@@ -63,7 +63,7 @@ class LiveRows:
         return torch.as_tensor(rows, device=self.forward.device), torch.as_tensor(columns, device=self.forward.device)
 
     def feed(self, parents: Sequence[Node], tokens: Sequence[int]) -> tuple[torch.Tensor, list[Node]]:
-        """Let each of ``tokens`` follow its parent: their hidden states (tokens × hidden) and where they are now."""
+        """Append each of ``tokens`` to its parent; return their hidden states (tokens × hidden) and nodes."""
         row = np.asarray([parent.row for parent in parents])
         column = np.empty(len(row), np.int64)
         for own in np.unique(row):
@@ -82,11 +82,11 @@ class LiveRows:
         arrays = (torch.as_tensor(array, device=to) for array in (ids, depth, visible))
         hidden = self.forward.feed(*arrays, self.cache, torch.as_tensor(self._depth, device=to))
         self._depth = np.concatenate([self._depth, depth], 1)
-        # Of a model over several devices the states are on the last one.
+        # If a model spans several devices, the states are on the last one.
         return hidden[torch.as_tensor(row, device=hidden.device), torch.as_tensor(column, device=hidden.device)], nodes
 
     def keep(self, nodes: Sequence[Node]) -> list[Node]:
-        """Forget what does not lead to ``nodes``: where these are afterwards."""
+        """Drop all tokens that do not lead to ``nodes``; return these nodes as they are afterwards."""
         needed = {row: np.zeros(0, np.int64) for row in sorted({node.row for node in nodes})}
         for row in needed:
             needed[row] = np.unique(np.concatenate([node.columns for node in nodes if node.row == row]))
@@ -99,7 +99,7 @@ class LiveRows:
         return [Node(at[node.row], np.searchsorted(needed[node.row], node.columns)) for node in nodes]
 
     def append(self, other: "LiveRows") -> int:
-        """Take in the rows of another, behind those there are: the row of the first."""
+        """Append the rows of ``other`` to these; return the index of the first of them."""
         first, width = self.rows, max(self._depth.shape[1], other._depth.shape[1])
         for mine, its in zip(self.cache.layers, other.cache.layers, strict=True):
             if mine.keys is not None:
@@ -114,9 +114,9 @@ class LiveRows:
 
 
 def taken(kept: torch.Tensor, rows: torch.Tensor, columns: torch.Tensor) -> torch.Tensor:
-    """Some rows of keys or values (rows × heads × tokens × size), and of each some of its tokens.
+    """Some ``rows`` of keys or values (rows × heads × tokens × size), and of each some tokens, its ``columns``.
 
-    Each layer's are on that layer's device.
+    The result is on the device of ``kept``.
     """
     rows, columns = rows.to(kept.device), columns.to(kept.device)
     return kept[rows[:, None], :, columns].transpose(1, 2).contiguous()

@@ -10,19 +10,19 @@ from collections.abc import Callable
 import torch
 from transformers import PretrainedConfig, PreTrainedModel
 
-#: What limits the attention of a layer type, and the field of the configuration that says how far it reaches.
+#: Types of layers -> the field of the configuration that says how far their attention reaches; None: without limit.
 SPANS = {"full_attention": None, "sliding_attention": "sliding_window", "chunked_attention": "attention_chunk_size"}
 
 
 def layer_types(decoder: PreTrainedModel) -> set[str]:
-    """The types of a decoder's layers that SPANS names; others are recurrent, or choose what they attend to."""
+    """The types of a decoder's layers; those that SPANS lacks are recurrent, or choose what they attend to."""
     config = decoder.config
     declared = getattr(config, "layer_types", None)
     if declared and _by_type(decoder):
         return set(declared)
     if getattr(config, "sliding_window", None) and _one_window(decoder):
         return {"sliding_attention"}
-    # One mask serves all layers: what is no attention among them is left to other tests.
+    # One mask serves all layers; declared types that SPANS lacks are returned, too.
     return {"full_attention"} | (set(declared or ()) - SPANS.keys())
 
 
@@ -39,15 +39,15 @@ def attention_mask(
 
     ``visible`` (rows × queries × columns, boolean): whether a query may see a column by descent: the column is itself
     or an ancestor of it. Columns are the cached tokens, then the queries themselves. ``depth`` (rows × queries) and
-    ``column_depth`` (rows or 1 × columns) are positions in the text: what windows and chunks are measured in. A padded
+    ``column_depth`` (rows or 1 × columns) are positions in the text, in which windows and chunks are measured. A padded
     query should see itself, else its attention is NaN.
 
-    The result has a mask (rows × 1 × queries × columns) for each layer type where the decoder distinguishes them, else
-    the one for all layers: boolean for SDPA, in the decoder's dtype and to be added to the scores for eager attention.
+    The result is a mask (rows × 1 × queries × columns) for each layer type if the decoder distinguishes them, else one
+    for all layers. Masks are boolean for SDPA; for eager attention they are added to scores, in the decoder's dtype.
     """
     types = layer_types(decoder) & SPANS.keys()
     largest = 0.0
-    if any(span(decoder.config, name) for name in types):  # to ask a GPU would be to wait for it
+    if any(span(decoder.config, name) for name in types):  # a value on a GPU would have to be waited for
         largest = int(depth.max()) if depth.device.type == "cpu" else math.inf
     masks = {}
     for name in types:
@@ -64,15 +64,15 @@ def attention_mask(
 
 
 def share_heads() -> None:
-    """Let heads of a group share keys and values under a mask, for models on a CPU and as long as this process lives.
+    """Let heads of a group share keys and values under a mask until this process ends; for models on a CPU.
 
-    The library repeats them for each head, for the sake of GPUs: a quarter of a pass of few tokens.
+    By default the library copies them for each head, for the sake of GPUs: a quarter of the time of a short pass.
     """
     os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")  # read at each call
 
 
 def tree_visible(end: torch.Tensor) -> torch.Tensor:
-    """Which token of a row descends from which: rows × width × width, j from i when j ≤ i < end[j] (rows × width)."""
+    """Whether token i of a row is j or descends from it (rows × i × j): j ≤ i < end[j]; ``end`` is rows × width."""
     at = torch.arange(end.shape[1], device=end.device)
     return (at <= at[:, None]) & (at[:, None] < end[:, None, :])
 
@@ -94,7 +94,7 @@ def _source(forward: Callable) -> str:
 
 
 def _by_type(decoder: PreTrainedModel) -> bool:
-    """Whether the decoder takes a mask for each of its layer types, as the library's own do that have several."""
+    """Whether the decoder takes a mask for each of its layer types, as the library's own with several types do."""
     return bool(re.search(r"isinstance\([^)]*attention_mask, dict\)", _source(type(decoder).forward)))
 
 

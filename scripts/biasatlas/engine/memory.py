@@ -12,14 +12,14 @@ from transformers import PretrainedConfig, PreTrainedModel
 
 _log = logging.getLogger(__name__)
 
-#: The most tokens of a forward pass that make it faster, on a CPU and on a GPU; below the fewest it is slow.
+#: Forward passes with more tokens than this are no faster per token (CPU, GPU); those with fewer than _FEWEST are slow.
 _MOST_CPU, _MOST_GPU, _FEWEST = 1024, 8192, 64
-#: The share of a GPU's free memory that is counted on, and what a job on a CPU has beside the weights.
+#: The share of a GPU's free memory that a pass may use, and the bytes that a job on a CPU has beside the weights.
 _SHARE, _BYTES_CPU = 0.8, 3 * 2**29
-#: Tokens of keys and values that are kept for each of the budget: the most is that of generation.
+#: For each token of the budget, keys and values of at most this many are kept; generation keeps the most.
 _KEPT = 16
-#: What glibc calls two limits: of what is free before it is given back, and of a block before it is no part of the
-#: heap.
+#: glibc's numbers for two limits: it gives back free memory beyond the first, and puts blocks beyond the second outside
+#: the heap.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
 
 
@@ -41,17 +41,17 @@ def check_finite(logits: torch.Tensor, sequences: Sequence[int]) -> None:
 
 
 def keep_freed() -> None:
-    """Let this process keep up to 512 MiB that it has freed, for what it asks for next. Does nothing without glibc.
+    """Let this process keep up to 512 MiB of freed memory for reuse. Does nothing without glibc.
 
-    That library gives back what is free at the end of its heap as soon as it is more than two of the largest blocks so
-    far, so that each layer gets its memory anew, in pages that the system clears first: a twelfth of a pass on a CPU.
+    By default glibc gives back what is free at the end of its heap once it is more than two of the largest blocks so
+    far. Each layer then gets new pages, which the system clears first: a twelfth of a pass on a CPU.
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "gnu_get_libc_version"):
         library.mallopt(_M_TRIM_THRESHOLD, 2**29)
-        # Setting the one keeps the other from growing as it did. A larger one would leave holes: of blocks as large as
-        # the logits of a vocabulary, one that was freed is seldom taken again, for want of the few bytes that aligning
-        # it may take.
+        # Once the first limit is set, glibc no longer raises the second. A higher second one would leave holes: a freed
+        # block as large as the logits of a vocabulary is seldom reused, for lack of the few bytes that aligning the
+        # next one may take.
         library.mallopt(_M_MMAP_THRESHOLD, 2**25)
 
 
@@ -66,7 +66,7 @@ class Attempt:
 class Memory:
     """The most tokens of one forward pass, padding included. Halved when memory runs out, and stays halved.
 
-    A ``fixed`` one is not: of several processes that compute the same, one alone may run out.
+    A ``fixed`` one is not: if several processes compute the same, only one of them may run out.
     """
 
     token_budget: int
@@ -74,7 +74,7 @@ class Memory:
 
     @contextlib.contextmanager
     def halved_if_exhausted(self, splittable: bool) -> Iterator[Attempt]:
-        """Swallow an out-of-memory error of the block and halve the budget; raise it where no smaller pass exists."""
+        """Swallow an out-of-memory error and halve the budget; raise it if that is fixed or no smaller pass exists."""
         attempt = Attempt()
         try:
             yield attempt
@@ -90,16 +90,16 @@ class Memory:
 
 
 def out_of_memory(error: RuntimeError) -> bool:
-    """Whether memory ran out, a GPU's or a machine's."""
+    """Whether the error says that memory ran out, on a GPU or on a CPU."""
     return isinstance(error, torch.OutOfMemoryError) or "DefaultCPUAllocator" in str(error)
 
 
 def default_budget(model: PreTrainedModel) -> int:
-    """The tokens of a forward pass that memory has room for, a power of two: a GPU's free memory, 1.5 GiB of a CPU's.
+    """The tokens of a forward pass that fit, as a power of two, into 80% of a GPU's free memory or 1.5 GiB of a CPU's.
 
-    Counted are keys and values that are kept (16 tokens for each of the budget), one layer's hidden states, and the
-    fp32 logits of a quarter of the tokens with one copy; on a GPU also those keys and values of one layer that the
-    library copies for each head of a group (:func:`biasatlas.engine.masks.share_heads`).
+    They need room for keys and values that are kept (16 tokens for each of the budget), one layer's hidden states, and
+    the fp32 logits of a quarter of the tokens with one copy; on a GPU also for those keys and values of one layer that
+    the library copies for each head of a group (:func:`biasatlas.engine.masks.share_heads`).
     """
     config, device = model.config.get_text_config(), model.get_input_embeddings().weight.device
     layers = layer_shapes(config)
@@ -117,8 +117,8 @@ def default_budget(model: PreTrainedModel) -> int:
 
 
 class LayerShape(NamedTuple):
-    """Sizes of one layer: heads of its attention, those whose keys and values are kept, the size of each head, and that
-    inside its multilayer perceptron."""
+    """Sizes of one layer: its attention heads, those whose keys and values are kept, the size of a head, and the inner
+    size of its multilayer perceptron."""
 
     heads: int
     kept_heads: int
@@ -127,7 +127,7 @@ class LayerShape(NamedTuple):
 
 
 def layer_shapes(config: PretrainedConfig) -> list[LayerShape]:
-    """The sizes of each layer of a text decoder, which may differ, by a list or by a configuration each."""
+    """The sizes of each layer of a text decoder; the configuration may list them, or have a configuration a layer."""
     count = config.num_hidden_layers
     layers = config.per_layer_config if getattr(config, "is_heterogeneous", False) else [config] * count
 

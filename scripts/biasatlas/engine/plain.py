@@ -41,7 +41,7 @@ def _batches(
     memory: Memory,
     read: Callable[[torch.Tensor, list[int]], Any],
 ) -> Iterator[tuple[list[int], Any]]:
-    """Indices of each padded batch's sequences, and what is ``read`` off their fp32 logits, one after the other."""
+    """Yield, for each padded batch, the indices of its sequences and what ``read`` finds in their fp32 logits."""
     left = sorted(range(len(tokens)), key=lambda i: (-len(tokens[i]), i))  # the largest batch comes first
     while left:
         batch = left[: _fitting(left, tokens, start, memory.token_budget)]
@@ -58,12 +58,12 @@ def _fitting(left: list[int], tokens: Sequence[np.ndarray], start: np.ndarray, t
     return max(1, min(token_budget // len(tokens[left[0]]), int(np.searchsorted(scored, token_budget // 4, "right"))))
 
 
-#: Takes indices of sequences, and the fp32 logits after their last tokens (indices × vocabulary), to overwrite.
+#: Takes indices of sequences and the fp32 logits after their last tokens (indices × vocabulary); may overwrite these.
 Visit = Callable[[Sequence[int], torch.Tensor], None]
 
 
 def next_logits(model: PreTrainedModel, tokens: Sequence[np.ndarray], memory: Memory, visit: Visit) -> None:
-    """Let ``visit`` take the logits after each sequence; again, if memory runs out while it does."""
+    """Call ``visit`` with the logits after the sequences of each batch; again if memory runs out meanwhile."""
     ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
     padded = [np.append(ids, np.int32(0)) for ids in tokens]
     for _ in _batches(model, padded, ends, memory, lambda logits, batch: visit(batch, logits)):
@@ -82,7 +82,7 @@ def token_log_probabilities(model: PreTrainedModel, tokens: list[np.ndarray], me
 def _picking(
     tokens: Sequence[np.ndarray], start: np.ndarray
 ) -> Callable[[torch.Tensor, list[int]], tuple[torch.Tensor, ...]]:
-    """Reads log p(tokens[start:]) of each sequence of a batch, token by token (float64), off the logits before them."""
+    """A function that reads log p of each token of tokens[start:] (float64) off the logits of a batch's sequences."""
 
     def picked(logits: torch.Tensor, batch: list[int]) -> tuple[torch.Tensor, ...]:
         scored = [tokens[i][start[i] :] for i in batch]
@@ -105,8 +105,8 @@ def _logits(model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray)
     device = model.get_input_embeddings().weight.device
     ids, mask, scored = (torch.as_tensor(array, device=device) for array in (ids, mask, scored))
     if len(set(getattr(model, "hf_device_map", {}).values())) > 1:
-        # Hidden states are on the last device, and accelerate would bring the mask to the first: an index may be on the
-        # CPU.
+        # Hidden states are on the last device, and accelerate would move the mask to the first. A mask on the CPU can
+        # index either.
         scored, hook = scored.cpu(), model._hf_hook
         skipped = [hook.skip_keys] if isinstance(hook.skip_keys, str) else hook.skip_keys or []
         hook.skip_keys = [*skipped, *({"logits_to_keep"} - {*skipped})]

@@ -20,7 +20,7 @@ BLOCK = 2**18
 class Trie:
     """Distinct (tokens, start) pairs in depth-first order.
 
-    ``fed[i]`` = len(tokens[i]) − 1; ``shared[i]`` of these are the first fed tokens of sequence i − 1 too (0 for the
+    ``fed[i]`` = len(tokens[i]) − 1; the first ``shared[i]`` of these are also the first of sequence i − 1 (0 for the
     first). Tokens from ``start[i]`` (at least 1) are scored. Holds references to the caller's arrays and 24 bytes a
     sequence; while sorting, 4 bytes a token and 100 bytes a sequence more.
     """
@@ -164,9 +164,9 @@ def cut_rows(
     """Cut ``members`` (rising) into rows after a cached prefix of ``depth``.
 
     A row feeds its first sequence's whole path from ``depth``, and at most ``row_tokens`` that the others add to it. A
-    cut repeats what its two sides share, and a row of w tokens attends to depth + w, ``columns`` of which cost as much
-    as all else that a layer does for a token. Of all cuts that keep the limit, those with the least sum of w (1 +
-    (depth + w) / columns) + ``row_worth`` are taken.
+    cut repeats what its two sides share. A row of w tokens attends to depth + w columns; ``columns`` of them cost as
+    much as all else that a layer does for a token. The cuts within the limit that minimise the sum over rows of
+    w (1 + (depth + w) / columns) + ``row_worth`` are taken.
     """
     if not len(members):
         return []
@@ -185,12 +185,12 @@ def cut_rows(
 def _cheapest(
     count: int, fits: Callable[[int, int], bool], cost: Callable[[int, int], np.ndarray]
 ) -> list[tuple[int, int]]:
-    """The parts [first, last) that ``count`` things are cut into, all of which fit, of the least sum of costs.
+    """The cheapest way to cut ``count`` things into parts [first, last) that all fit.
 
-    What lies in a part that fits does so, too, and one thing always. ``cost(first, last)`` is that of each part that
-    ends at ``last`` and begins at ``first`` or later.
+    One thing always fits, and so does any part of what fits. ``cost(first, last)`` has the cost of each part that ends
+    at ``last`` and begins at ``first`` or later.
     """
-    # least[i]: the cost of the first i things, of which the last part begins at begin[i].
+    # least[i]: the least cost of the first i things, where the last part begins at begin[i].
     least, begin = np.zeros(count + 1), np.zeros(count + 1, np.int64)
     first = 0
     for last in range(1, count + 1):
@@ -220,9 +220,9 @@ def row_width(trie: Trie, row: np.ndarray, depth: int) -> int:
 
 
 def pack_batches(widths: Sequence[int], token_budget: int, pass_tokens: int, most_rows: int) -> list[list[int]]:
-    """Batches of rows by falling width: at most ``most_rows``, and ``token_budget`` padded tokens or one row.
+    """Batches of rows by falling width: at most ``most_rows`` each, and ``token_budget`` padded tokens or one row.
 
-    Of all ways to cut them so, the one with the fewest tokens, where a batch counts as ``pass_tokens`` more.
+    Of all such batches, those with the fewest padded tokens, where each batch counts as ``pass_tokens`` more.
     """
     order = sorted(range(len(widths)), key=lambda row: (-widths[row], row))
     falling = np.asarray([widths[row] for row in order], np.int64)
@@ -244,7 +244,7 @@ def lay_out(trie: Trie, rows: Sequence[np.ndarray], depth: int) -> Layout:
     end = np.full((len(rows), width), width, np.int64)
     parents, targets, sequences = [], [], []
     for r, row in enumerate(rows):
-        path = np.full(int(trie.fed[row].max()) - depth + 1, -1)  # path[1 + k]: where depth + k of the path is
+        path = np.full(int(trie.fed[row].max()) - depth + 1, -1)  # path[1 + k]: column of the path's token depth + k
         filled = open_to = 0
         for i, shared in zip(row.tolist(), _shared_between(trie, row).tolist(), strict=True):
             tokens, fed = trie.tokens[i], int(trie.fed[i])

@@ -1,5 +1,5 @@
-"""How the forward passes of a model are made: as a token tree where that is exact for it, else on copies of what texts
-leave behind, else as padded batches."""
+"""How the forward passes of a model are made: as a token tree if that is exact for it, else from copied states of
+shared prefixes, else as padded batches."""
 
 import copy
 import inspect
@@ -16,9 +16,9 @@ from biasatlas.engine.memory import Memory, NotFiniteError
 from biasatlas.engine.tree import Cached, Tree
 from biasatlas.progress import Progress
 
-#: What a decoder calls the states that it takes and gives back.
+#: Decoders' names for the states that they take and return.
 _NAMES = ("past_key_values", "cache_params", "state")
-#: Most bytes of the states of one pass's rows.
+#: The most bytes that the states of one pass's rows may take.
 _COPIES = 2**30
 
 #: Indices of texts, hidden states after their last tokens (texts × hidden) -> the next token of each, None at its end.
@@ -26,10 +26,10 @@ Pick = Callable[[list[int], torch.Tensor], Sequence[int | None]]
 
 
 class States(Tree):
-    """A model that takes no tree mask but can go on from what it keeps of a text: a recurrent, hybrid or ALiBi one.
+    """A model that takes no tree mask but can continue a text from its states: a recurrent, hybrid or ALiBi one.
 
-    What a prefix leaves behind (recurrent states, keys and values) is computed once and copied to each text that goes
-    on from it. Every row is one text, padded on the right, so no mask is needed.
+    The states of a prefix (recurrent states, keys and values) are computed once and copied for each text that continues
+    it. Every row is one text, padded on the right, so no mask is needed.
     """
 
     def __init__(self, model: PreTrainedModel, memory: Memory):
@@ -37,10 +37,10 @@ class States(Tree):
         self.row_tokens = 0
         taken = inspect.signature(type(self.forward.decoder).forward).parameters
         self.name = next((name for name in _NAMES if name in taken), _NAMES[0])
-        self._takes_positions = "position_ids" in taken  # some count from 0 in each pass
+        self._takes_positions = "position_ids" in taken  # without, some count from 0 in each pass
 
     def _forward(self, layout: plan.Layout, cached: Cached, keep: bool) -> tuple[torch.Tensor | None, Any]:
-        """As of a tree, with rows that are texts; the states are copies, since a decoder overwrites them."""
+        """As in a tree, but each row is one text; states are copied first, since a decoder overwrites them."""
         rows, width = layout.ids.shape
         if not width:
             return None, None
@@ -64,10 +64,10 @@ class States(Tree):
         return output.last_hidden_state, getattr(output, self.name, None) if keep else None
 
     def write(self, texts: Sequence[np.ndarray], pick: Pick, wide: bool) -> None:
-        """Let ``texts`` go on by the tokens that ``pick`` gives, each until that gives none.
+        """Continue ``texts`` with the tokens that ``pick`` gives, each until it gives None.
 
-        All have the same length at any time: while the longer are fed, the shorter go on already. So no row is padded,
-        and those that are the same so far share one. Without ``wide`` one token is fed at a time after the first pass.
+        All have the same length at any time: while the longer are fed, the shorter are continued. So no row is padded,
+        and texts that are the same so far share one. Without ``wide`` the first pass is followed by single tokens.
         """
         own = [ids.tolist() for ids in texts]
         going, row = list(range(len(own))), [0] * len(own)
@@ -100,11 +100,11 @@ class States(Tree):
 
 
 def _chosen(state: Any, rows: Sequence[int]) -> Any:
-    """What texts left behind, for those of ``rows``, each as often as it stands there. A cache itself is changed."""
+    """The states of some ``rows``, each as often as it is listed. A cache is changed in place."""
     index = torch.as_tensor(rows)
     if isinstance(state, list):
         return [tensor[index.to(tensor.device)] for tensor in state]
-    # MiniMax's cache reorders its keys and values alone.
+    # In MiniMax's cache, reorder_cache moves keys and values only.
     own = "batch_select_indices" in vars(type(state))
     (state.batch_select_indices if own else state.reorder_cache)(index)
     return state
@@ -123,11 +123,11 @@ def _tensors(state: Any) -> Iterator[torch.Tensor]:
 
 @dataclass(frozen=True)
 class Route:
-    """The way that is right for a model, and why it is not the tree ('' where it is).
+    """The route of a model's forward passes, and why it is not the tree ('' if it is).
 
-    ``tree``: rows are subtrees under a tree mask, prefixes are cached. ``states``: rows are texts, and what a prefix
-    leaves behind is copied to all that go on from it. ``plain``: one padded row for each sequence. Other routes than
-    the tree write texts in ``rows`` side by side, each ``alone``, or ``anew``: all of it is fed for each token.
+    ``tree``: rows are subtrees under a tree mask, prefixes are cached. ``states``: rows are texts, and a prefix's
+    states are copied to each text that continues it. ``plain``: one padded row for each sequence. Routes other than the
+    tree write texts in ``rows`` side by side, each ``alone``, or ``anew``: the whole text is fed for each token.
     """
 
     name: str = "tree"
@@ -136,19 +136,19 @@ class Route:
 
 
 TREE = Route()
-#: What a route other than the tree is, for people.
+#: Routes other than the tree, in words.
 IN_WORDS = {"states": "prefixes whose states are copied", "plain": "padded batches"}
 
 
 def tree_of(model: PreTrainedModel, memory: Memory, route: Route) -> Tree:
-    """The trie's forward passes by a route other than ``plain``."""
+    """The object that makes a model's forward passes by a ``route`` other than ``plain``."""
     return States(model, memory) if route.name == "states" else Tree(model, memory)
 
 
 def log_likelihoods(
     model: PreTrainedModel, tokens: list[np.ndarray], start: np.ndarray, memory: Memory, route: Route = TREE
 ) -> tuple[np.ndarray, dict[str, int]]:
-    """Sum of log p(tokens[start:] | tokens[:start]) of each sequence in nats (float64), and what it was computed.
+    """Sum of log p(tokens[start:] | tokens[:start]) of each sequence in nats (float64), and counts of tokens.
 
     Sequences are int32 ids, ``start`` at least 1 and below their length; equal ones are computed once.
     ``route`` is what ``choose_route`` found at load. The dictionary holds the tokens asked, unique (distinct prefixes)
@@ -164,7 +164,7 @@ def log_likelihoods(
             tree = tree_of(model, memory, route)
             try:
                 values = tree.log_likelihoods(trie, progress.advance)
-            except NotFiniteError:  # attention carries it to others of its row: who is at fault, each by itself shows
+            except NotFiniteError:  # attention spreads it over a row; a row for each sequence shows whose it is
                 plain.log_likelihoods(model, trie.tokens, trie.start, memory)
                 raise
             fed = tree.tokens_fed

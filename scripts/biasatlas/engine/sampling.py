@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-#: The most probable tokens that are looked at first, and by how much more where these hold too little.
+#: How many of the most probable tokens are tried first, and the factor by which that grows while they hold too little.
 _FIRST, _MORE = 64, 8
-#: Tokens of a block: the largest of a vocabulary are looked for in the blocks with the largest maxima.
+#: Tokens of a block: a vocabulary's largest values are searched for in the blocks with the largest maxima.
 _BLOCK = 64
 
 
@@ -43,7 +43,7 @@ class Likely:
 def penalise(
     logits: torch.Tensor, prompts: Sequence[np.ndarray], answers: Sequence[Sequence[int]], sampling: Sampling
 ) -> None:
-    """Lower, in place, the logits (fp32, rows × vocabulary) of tokens that prompt and answer so far hold.
+    """Penalise, in place, the logits (fp32, rows × vocabulary) of tokens that prompt or answer has so far.
 
     Repetition penalty first (positive logits divided, negative multiplied), as in the transformers library, which has
     no frequency penalty: that is subtracted once for each occurrence, as OpenAI's API documents it.
@@ -63,7 +63,7 @@ def penalise(
 
 
 def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
-    """Rows of one length, filled up with their own first value (0 where they have none)."""
+    """The rows, padded to one length with their own first value (0 if they have none)."""
     padded = np.zeros((len(rows), max(1, *map(len, rows))), np.int64)
     for row, values in zip(padded, rows, strict=True):
         row[:] = values[0] if len(values) else 0
@@ -72,11 +72,11 @@ def _padded(rows: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def likely(logits: torch.Tensor, sampling: Sampling, enough: torch.Tensor) -> Iterator[Likely]:
-    """The tokens that hold at least ``enough`` (a share for each row) of what is drawn; each row comes once.
+    """Yield the most probable tokens, with at least the share ``enough`` (one per row) of the mass; each row once.
 
     ``logits`` (fp32, rows × vocabulary, penalised) are overwritten. As in the transformers library: temperature, top-k
-    (with ties), top-p. The vocabulary is sorted only where its most probable tokens hold too little; what top-k and
-    top-p leave is always complete.
+    (with ties), top-p. A vocabulary is sorted only if its most probable tokens hold too little. All tokens that top-k
+    and top-p leave are yielded.
     """
     rows, vocabulary = torch.arange(len(logits), device=logits.device), logits.shape[1]
     if sampling.temperature == 0:
@@ -113,7 +113,7 @@ def likely(logits: torch.Tensor, sampling: Sampling, enough: torch.Tensor) -> It
 
 
 def _nucleus(mass: torch.Tensor, top_p: float) -> torch.Tensor:
-    """What top-p leaves of falling masses: those before which there is less than ``top_p``, with a sum of 1."""
+    """Falling masses after top-p: those preceded by less than ``top_p`` are scaled to a sum of 1, all others are 0."""
     if top_p >= 1:
         return mass
     before = mass.cumsum(-1) - mass
@@ -124,12 +124,12 @@ def _nucleus(mass: torch.Tensor, top_p: float) -> torch.Tensor:
 
 
 def _largest(values: torch.Tensor, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """The ``count`` largest of each row, falling, and where they are."""
+    """The ``count`` largest values of each row, falling, and their positions."""
     rows, width = values.shape
     blocks = width // _BLOCK
     if blocks < 4 * count:
         return values.topk(count)
-    # None of them lies outside the blocks whose maxima are the largest: 2.5 times as fast as to look at each value.
+    # They all lie in the blocks with the largest maxima (or in the rest): 2.5 times as fast as a look at each value.
     whole = values[:, : blocks * _BLOCK].unflatten(1, (blocks, _BLOCK))
     chosen = whole.amax(-1).topk(count).indices
     where = (chosen[:, :, None] * _BLOCK + torch.arange(_BLOCK, device=values.device)).flatten(1)
@@ -169,8 +169,8 @@ def draw(
 def _draw_of_all(logits: torch.Tensor, seed: torch.Tensor) -> torch.Tensor:
     """A draw from the whole vocabulary: first a block of it, by the sum of its masses, then a token of that block.
 
-    Both with Gumbel noise, that of blocks at the positions beyond the vocabulary: a sixtieth of the noise that a draw
-    in one step takes.
+    Both draws use Gumbel noise; blocks have theirs at positions beyond the vocabulary. That takes a sixtieth of the
+    noise of a draw in one step.
     """
     vocabulary = logits.shape[1]
     mass = torch.softmax(logits, -1, out=logits)
@@ -196,8 +196,8 @@ def seed_of(*content: object) -> int:
 def gumbel(seed: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
     """Gumbel noise (float64) at positions of a seed: the largest of logits + noise is a draw from their softmax.
 
-    The splitmix64 generator at seed + position: the same on every device and in every batch. Of the ways to draw with
-    fixed noise this one moves least when logits move by rounding: only a tie between the best two flips.
+    It comes from the splitmix64 generator at seed + position, so it is the same on every device and in every batch. Of
+    the ways to draw with fixed noise, rounding of the logits changes this one least: only a tie of the best two flips.
     """
     state = (positions + seed) * -7046029254386353131
     for shift, factor in ((30, -4658895280553007687), (27, -7723592293110705685)):

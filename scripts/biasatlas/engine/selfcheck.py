@@ -1,7 +1,7 @@
-"""Which route is right for a model, found out at load: each is checked against padded batches, token by token.
+"""Find out at load which route is right for a model: each is compared with padded batches, token by token.
 
-How far rounding moves a log-probability depends on the model, so it is measured: with the embeddings moved by half a
-unit in the last place. The figures behind the limits are in docs/measurements-engine.md.
+How far rounding moves a log-probability depends on the model, so it is measured by moving the embeddings by half a unit
+in the last place. The figures behind the limits are in docs/measurements-engine.md.
 """
 
 import contextlib
@@ -17,28 +17,28 @@ from biasatlas.engine.forward import decoder
 from biasatlas.engine.memory import Memory
 from biasatlas.engine.routes import TREE, Route, States, tree_of
 
-#: The largest movement that rounding explains, as a multiple of that under jitter, at a quantile of the tokens: the
-#: experts of a mixture are now and then dealt out otherwise, so the rarest tokens may move further.
+#: Quantile over tokens -> the largest movement that rounding explains, as a multiple of that under jitter. The highest
+#: percent may move further, because rounding now and then makes a mixture choose other experts.
 LIMITS = {0.9: 1.5, 0.99: 3.0}
-#: The same of copied states computed in 32 bits, where rounding hides nothing: lost states of a model that hardly uses
-#: them move it as much as rounding to 16 bits does.
+#: The same for copied states computed in 32 bits, where rounding hides nothing. In 16 bits it does: a model that hardly
+#: uses its states moves no more when they are lost than when it is rounded.
 LIMITS_FP32 = {0.9: 0.25}
-#: Movement in nats a token that never rules out a route in 32 bits, where little may move under jitter.
+#: In 32 bits, a token counts as moved at least so far under jitter, in nats: it may hardly move at all.
 LEAST = 3e-5
-#: Tokens of the longest sequences, where a model takes as many: a trunk of a half, a branch and a leaf of a quarter
-#: each; and the span that attention is given meanwhile.
+#: Tokens of the longest sequences, if a model takes as many (a trunk of a half, a branch and a leaf of a quarter each);
+#: and the span of attention meanwhile.
 _LONGEST, _SPAN = 80, 16
-#: Other lengths at which a model changes: of a scan's chunks, from which attention is scaled, of the tokens that it
-#: looks at.
+#: Fields with other lengths that change what a model does: a scan's chunk, where attention starts to be scaled, the
+#: number of attended tokens.
 _LENGTHS = {"chunk_size", "floor_scale", "log_scaling_n_floor", "index_topk"}
-#: Tokens that rows add to their first sequence, and the worth of a pass: one row of all branches; short rows after
-#: cached prefixes, as many as there can be.
+#: ``row_tokens`` and ``pass_tokens`` of the plans that are tried: one row of all branches; short rows after as many
+#: cached prefixes as possible.
 _SHAPES = ((256, 1024), (16, -200))
 _BUDGET = Memory(1024)
 
 
 def choose_route(model: PreTrainedModel) -> Route:
-    """The fastest route that gives the model's own log-probabilities, with the reason for those that do not.
+    """The fastest route that gives the model's own log-probabilities, with the reasons why faster ones do not.
 
     A dozen sequences of random tokens that share prefixes are computed by the route and in padded batches, with
     windows, chunks and scans of the model shortened so that the sequences reach beyond them. Nothing depends on chance,
@@ -61,7 +61,7 @@ def choose_route(model: PreTrainedModel) -> Route:
                 if not fault and name == "states" and _widenable(model):
                     with _in_fp32(model):
                         fault = fault_of(Route(name), _plainly(model, tokens), LIMITS_FP32)
-            except Exception as error:  # whatever a model raises on what it does not know, the route is unfit
+            except Exception as error:  # whatever the model raises, the route is unfit
                 first = (str(error).splitlines() or [""])[0]
                 reasons.append(f"does not take {words} ({type(error).__name__}: {first[:100]})")
                 continue
@@ -74,9 +74,9 @@ def choose_route(model: PreTrainedModel) -> Route:
 
 
 def fault_of_change(model: PreTrainedModel, change: Callable[[], object]) -> str:
-    """How far a change of a model moves log-probabilities beyond what rounding explains, '' where it does not.
+    """How far a change moves a model's log-probabilities, in words, if that is more than rounding explains; else ''.
 
-    Rows and widths of the passes are several and one. What the changed model raises is passed on.
+    The changed model makes a pass of one token, and of several rows and tokens. What it raises is passed on.
     """
     tokens = _sequences(model)
     plainly = _plainly(model, tokens)
@@ -96,7 +96,7 @@ def _plainly(model: PreTrainedModel, tokens: list[np.ndarray]) -> np.ndarray:
 
 
 def _fault(moved: np.ndarray, noise: np.ndarray, limits: Mapping[float, float]) -> str:
-    """How far a route moves log-probabilities beyond what rounding explains, '' where it does not."""
+    """How far log-probabilities moved, in words, if that is more than rounding explains; else ''."""
     for quantile, limit in limits.items():
         found = float(np.quantile(moved, quantile))
         if not found <= limit * np.quantile(noise, quantile):
@@ -116,12 +116,12 @@ def _sequences(model: PreTrainedModel) -> list[np.ndarray]:
     trunk = draw(2 * quarter)
     branches = [np.append(trunk, draw(quarter)) for _ in range(4)]
     leaves = [np.append(branch, draw(quarter)) for branch in branches for _ in range(2)]
-    short = [np.append(branches[0], draw(2)) for _ in range(3)]  # of which a single token is fed after the branch
+    short = [np.append(branches[0], draw(2)) for _ in range(3)]  # these feed a single token after the branch
     return [*leaves, *short, draw(4 * quarter)]
 
 
 def _by_route(model: PreTrainedModel, tokens: list[np.ndarray], route: Route) -> np.ndarray:
-    """The log-probability of every token but the first of each sequence (shapes of rows × tokens)."""
+    """The log-probability of every token but the first of each sequence, for each of _SHAPES (shapes × tokens)."""
     starts = np.concatenate([np.arange(1, len(ids)) for ids in tokens])
     trie, where = plan.build_trie([ids for ids in tokens for _ in ids[1:]], starts)
     last = np.cumsum([len(ids) - 1 for ids in tokens]) - 1
@@ -155,9 +155,9 @@ def _noise(model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray
 def _writing(
     model: PreTrainedModel, tokens: list[np.ndarray], plainly: np.ndarray, noise: np.ndarray, name: str
 ) -> str:
-    """How texts may be written by a route, as :class:`Route` names it.
+    """How a route may write texts: ``writes`` of :class:`Route`.
 
-    The loop is led along the sequences: of the k-th all but some 8 to 12 tokens are given, and 8 more are followed.
+    Texts are made to follow the sequences: each starts without the last 8 to 12 tokens, and 8 more are compared.
     """
     steps, given = 8, [len(ids) - 8 - at % 5 for at, ids in enumerate(tokens)]
     ends = np.cumsum([len(ids) - 1 for ids in tokens])
@@ -184,7 +184,7 @@ def _writing(
         return _fault(np.abs(np.asarray(found) - plainly[wanted]), noise[:, wanted], LIMITS)
 
     for writes, rows in (("rows", len(tokens)), ("alone", 1)):
-        with contextlib.suppress(Exception):  # of any architecture
+        with contextlib.suppress(Exception):  # each architecture has its own errors
             if not fault_of(rows):
                 return writes
     return "anew"
@@ -192,7 +192,7 @@ def _writing(
 
 @contextlib.contextmanager
 def _short_spans(model: PreTrainedModel) -> Iterator[None]:
-    """Shorten windows, chunks and other lengths for a while, so that short sequences reach beyond them."""
+    """Shorten windows, chunks and other lengths inside the block, so that short sequences reach beyond them."""
     holders: list = [decoder(model).config, *model.modules()]
     names = {*filter(None, masks.SPANS.values()), *_LENGTHS}
     saved = [
@@ -211,7 +211,7 @@ def _short_spans(model: PreTrainedModel) -> Iterator[None]:
 
 
 def _widenable(model: PreTrainedModel) -> bool:
-    """Whether the weights are numbers of 16 bits that are there: not packed, nor put off to a disk."""
+    """Whether the weights are 16-bit numbers in memory: neither quantised nor offloaded."""
     return (
         model.dtype in (torch.bfloat16, torch.float16)
         and not getattr(model, "is_quantized", False)
@@ -221,7 +221,7 @@ def _widenable(model: PreTrainedModel) -> bool:
 
 @contextlib.contextmanager
 def _in_fp32(model: PreTrainedModel) -> Iterator[None]:
-    """Compute in 32 bits for a while, where no rounding hides a fault; one layer at a time is widened."""
+    """Compute in 32 bits inside the block, so that rounding hides no fault; one layer at a time is widened."""
     layers = {layer for part in decoder(model).modules() if isinstance(part, torch.nn.ModuleList) for layer in part}
     inside = {tensor for layer in layers for tensor in (*layer.parameters(), *layer.buffers())}
     wide: list[tuple[torch.nn.Module | None, torch.Tensor, torch.Tensor]] = []

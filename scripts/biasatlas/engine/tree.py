@@ -16,32 +16,32 @@ from biasatlas.engine.live import LiveRows, Node
 from biasatlas.engine.masks import tree_visible
 from biasatlas.engine.memory import Memory, NotFiniteError, layer_shapes
 
-#: Passes whose values a GPU may still owe while the next one is planned and handed to it.
+#: How many passes may still be running on a GPU while the next one is planned and queued.
 AHEAD = 2
-#: What rows add at most to their first sequence, over what prefixes are planned for.
+#: Rows may add this many times ``row_tokens`` to their first sequence; prefixes are planned for ``row_tokens``.
 WIDEST = 3
-#: The tokens that one more row is worth: as many come to it as padding.
+#: The cost of one more row, in tokens: as many are padded onto it.
 ROW_WORTH = 4
-#: The same where tokens may follow: its keys and values, with those of the prefix, are kept and looked at by each
-#: round.
+#: The same if more tokens may follow: the row's keys and values, and those of the prefix, are kept, and each round
+#: attends to them.
 FOLLOWED_ROW_WORTH = 16
 
 
 def to_device(array: np.ndarray, device: torch.device) -> torch.Tensor:
-    """An array as a tensor of ``device``. A GPU reads it from pinned memory when it gets there."""
+    """An array as a tensor on ``device``. A GPU copies it from pinned memory without being waited for."""
     tensor = torch.as_tensor(array)
     return (tensor.pin_memory() if device.type == "cuda" else tensor).to(device, non_blocking=True)
 
 
 class Arriving:
-    """Values of a tensor that a device may not have computed yet, on their way to memory."""
+    """The values of a tensor, which are copied to memory once the device has computed them."""
 
     def __init__(self, values: torch.Tensor):
         self._values = values.to("cpu", non_blocking=True)
         self._copied = torch.cuda.current_stream(values.device).record_event() if values.is_cuda else None
 
     def numpy(self) -> np.ndarray:
-        """The values, as soon as they are there."""
+        """Wait for the values and return them."""
         if self._copied:
             self._copied.synchronize()
         return self._values.numpy()
@@ -63,7 +63,7 @@ Head = Callable[[torch.Tensor, plan.Layout], np.ndarray | torch.Tensor]
 
 @dataclass
 class _Run:
-    """A trie, the ``values`` of its sequences so far, and who takes part in computing them."""
+    """A trie, the ``values`` of its sequences so far, and the functions that :meth:`Tree.run` was given."""
 
     trie: plan.Trie
     head: Head
@@ -74,7 +74,7 @@ class _Run:
         self.values = np.zeros(len(self.trie.tokens))
 
     def take(self, members: np.ndarray, layout: plan.Layout, cached: Cached, found: np.ndarray) -> None:
-        """Add what was found for some rows, and what their prefix has of it, to the values of their sequences."""
+        """Add what was ``found`` for some rows, and their share of the cached prefix, to their sequences' values."""
         for at in np.flatnonzero(~np.isfinite(found)):
             raise NotFiniteError(int(layout.sequence[at]), float(found[at]))
         np.add.at(self.values, layout.sequence, found)
@@ -87,9 +87,9 @@ class _Run:
 class Tree:
     """A causal language model that computes every distinct prefix once.
 
-    Prefixes are planned for rows that add ``row_tokens`` tokens to their first sequence, of which rows are cut that add
-    at most WIDEST times as many. One more forward pass is worth ``pass_tokens`` (see :mod:`biasatlas.engine.plan`):
-    measured on a CPU, estimated for a GPU. ``tokens_fed`` counts what was fed so far, without padding.
+    Prefixes are planned for rows that add ``row_tokens`` tokens to their first sequence; rows may then add at most
+    WIDEST times as many. One more forward pass costs as much as ``pass_tokens`` (see :mod:`biasatlas.engine.plan`),
+    measured on a CPU, estimated for a GPU. ``tokens_fed`` counts the tokens fed so far, without padding.
     """
 
     def __init__(self, model: PreTrainedModel, memory: Memory):
@@ -107,7 +107,7 @@ class Tree:
         """Sum of log p(tokens[start:] | tokens[:start]) of each sequence of the trie, in nats (float64).
 
         ``done`` gets the number of sequences after each pass. Raises NotFiniteError for a NaN or an infinity, which may
-        have come from another sequence of the row, and the device's out-of-memory error where a single one is too long.
+        have come from another sequence of the row, and the device's out-of-memory error if a single one is too long.
         """
         return self.run(trie, self._log_probabilities, done)
 
@@ -117,11 +117,11 @@ class Tree:
         visit: plain.Visit,
         follow: Callable[[LiveRows, list[tuple[int, Node]]], None] | None = None,
     ) -> None:
-        """Let ``visit`` take the logits after each sequence, in any order.
+        """Call ``visit`` with the logits after all sequences, in any order.
 
-        A visit may come again with the same logits when memory ran out in between, and by a sequence alone when it
-        raised NotFiniteError. ``follow`` may let tokens follow the rows of each pass: it gets each sequence that ends
-        in them, and where.
+        Logits may come twice: if memory ran out in between, and, from a row for each sequence, after ``visit`` raised
+        NotFiniteError. ``follow`` may append tokens to the rows of each pass: it gets the index of each sequence that
+        ends in them, and its node.
         """
         ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
         trie, where = plan.build_trie([np.append(ids, np.int32(0)) for ids in tokens], ends)
@@ -145,10 +145,10 @@ class Tree:
         self.run(trie, head, follow=go_on if follow else None)
 
     def read(self, hidden: torch.Tensor, tokens: Callable[[], Iterable[np.ndarray]], visit: plain.Visit) -> None:
-        """Let ``visit`` take the logits of the hidden states (texts × hidden) after texts of such ``tokens``.
+        """Call ``visit`` with the logits of the hidden states (texts × hidden) after texts of these ``tokens``.
 
-        Attention carries a NaN to the other texts of its row, so that where ``visit`` finds one it is shown what comes
-        after each of them by itself.
+        Attention spreads a NaN over the texts of a row. If ``visit`` finds one, it is called again with logits from a
+        row for each text, to find the text at fault.
         """
         try:
             for rows, logits in self.logits(hidden):
@@ -164,9 +164,9 @@ class Tree:
         done: Callable[[int], object] = lambda n: None,
         follow: Callable[[LiveRows, plan.Layout], None] | None = None,
     ) -> np.ndarray:
-        """The sum of what ``head`` finds for each sequence; ``follow`` may let tokens follow the rows of each pass.
+        """The sum of what ``head`` finds for each sequence; ``follow`` may append tokens to the rows of each pass.
 
-        What runs out of memory is asked for again.
+        After a pass ran out of memory, its sequences are computed in smaller ones.
         """
         run = _Run(trie, head, done, follow)
         self._owed.clear()
@@ -181,13 +181,13 @@ class Tree:
         return run.values
 
     def _take(self, left: int) -> None:
-        """Take in the values that are owed, in their order, but those of the ``left`` last passes."""
+        """Take in the values of passes that were queued, in their order, except those of the last ``left``."""
         while len(self._owed) > left:
             values, take = self._owed.popleft()
             take(values.numpy())
 
     def _extend(self, run: _Run, prefix: plan.Prefix, cached: Cached) -> Cached:
-        """Compute one more prefix on top of a cached one, by halves where memory runs out."""
+        """Compute one more prefix on top of a cached one; if memory runs out, by halves."""
         layout = plan.lay_out_prefix(run.trie, prefix)
         with self.memory.halved_if_exhausted(splittable=prefix.end - prefix.begin > 1) as attempt:
             hidden, state = self._forward(layout, cached, keep=True)
@@ -234,7 +234,7 @@ class Tree:
             left = np.concatenate([rows[row] for row in sorted(waiting)] or [left[:0]])
 
     def _forward(self, layout: plan.Layout, cached: Cached, keep: bool) -> tuple[torch.Tensor | None, Any]:
-        """Hidden states (rows × width × hidden; None if nothing is fed) and, if asked for, what is kept of the rows."""
+        """Hidden states (rows × width × hidden; None if nothing is fed) and, with ``keep``, the cache of the rows."""
         rows, width = layout.ids.shape
         prefix = len(cached.log_probabilities)
         if not width:
@@ -248,7 +248,7 @@ class Tree:
         return hidden, cache if keep else None
 
     def _most_rows(self, cached: Cached) -> int:
-        """Rows of one pass on top of a cached prefix, whatever their tokens."""
+        """The most rows of one pass on top of a cached prefix, however short they are."""
         return self.memory.token_budget
 
     @torch.inference_mode()
@@ -273,7 +273,7 @@ class Tree:
         return values[to_device(np.argsort(order), values.device)]
 
     def logits(self, hidden: torch.Tensor) -> Iterator[tuple[range, torch.Tensor]]:
-        """Chunks of rows and their fp32 logits."""
+        """Yield chunks of rows and their fp32 logits."""
         chunk = max(1, self.memory.token_budget // 4)
         for first in range(0, len(hidden), chunk):
             logits = self.forward.logits(hidden[first : first + chunk])
@@ -281,10 +281,10 @@ class Tree:
 
 
 def _columns_worth_a_token(config: PretrainedConfig) -> float:
-    """The columns that attention looks at in the time of all else that a layer does for a token.
+    """How many columns attention covers in the time of all else that a layer does for a token.
 
-    By the operations of a gated layer; attention under a mask has 0.6 of the rate of matrix products (5,000 columns of
-    a 0.5B model, measured on a CPU).
+    Counted in operations of a gated layer, where attention under a mask has 0.6 of the rate of matrix products (5,000
+    columns for a 0.5B model, measured on a CPU).
     """
     layers = layer_shapes(config)
     inner, attention = (

@@ -1,4 +1,4 @@
-"""Requests answered batch by batch, in process, each kept as soon as its batch is there; and shards of them.
+"""Answer requests in process, batch by batch, and store each batch as soon as it is answered; divide them into shards.
 
 A shard has its batches in the depth-first order of its trie: neighbours stay together.
 """
@@ -25,19 +25,18 @@ from biasatlas.models.claims import Journal
 from biasatlas.models.store import ResponseStore
 from biasatlas.progress import Progress
 
-#: Requests that are answered and stored together: what a kill can lose. Of likelihoods and choices no part of a batch
-#: is stored, since the rest would then be computed in other company, and differ in its last digits from a run without a
-#: kill.
+#: Requests that are answered and stored together; a killed job loses at most this many. Batches of likelihoods and
+#: choices are stored whole: computing the rest of one with other neighbours would change the last digits.
 BATCH = 1024
-#: Texts come in batches so many times as large, and are stored as they are finished.
+#: Batches of texts are this many times as large; texts are stored before their batch is finished.
 TEXTS = 4
 
-#: Seconds until a job looks again whether another has answered a batch of its share.
+#: Seconds after which a job looks again whether another job has answered a batch of its share.
 _POLL_S = 0.5
 
-#: Positions of requests -> what a model is given of them.
+#: Positions of requests -> what the model gets to answer them.
 Prepare = Callable[[list[int]], Any]
-#: Stores responses to some requests, all of each, before their batch is there.
+#: Stores all responses to some requests before their batch is finished.
 Keep = Callable[[pd.DataFrame], None]
 #: What was prepared -> the responses, and counts of what computing them took.
 Solve = Callable[[Any, Keep], tuple[pd.DataFrame, dict]]
@@ -53,16 +52,16 @@ def answer_batches(
     share: tuple[int, int],
     texts_are_asked: bool = False,
 ) -> tuple[pd.DataFrame, dict]:
-    """The responses to requests, in the order of ``request_ids`` and then by repeat, and what it took.
+    """The responses to requests, in the order of ``request_ids`` and then by repeat, and counts of what they took.
 
-    Requests with equal ``keys`` are answered once, and those that ``store`` has not at all. Batches are cut where
-    neighbouring ``texts`` (their first parts, which many may have in common, and their second) share least; of a
-    ``share`` (which, of how many) are the responses to its batches alone. Jobs that share the folder of a ``store``
-    solve whatever batch none of them is at, those of their own share first. While one batch is solved, the next is
-    prepared beside it. Of answers that are there a table is kept: a dictionary for each would take a kilobyte.
+    Requests with equal ``keys`` are answered once, and those that ``store`` has are not answered again. Batches are cut
+    where neighbouring ``texts`` (a first part, which many may have in common, and a second) share least. With a
+    ``share`` (which, of how many), only responses to its batches are returned. Jobs that share the folder of a
+    ``store`` solve batches that none of them is solving, those of their own share first. While one batch is solved, the
+    next is prepared. Answers are held in tables: a dictionary for each would take a kilobyte.
     """
     first: dict[str, int] = {}
-    # Of each request, the place of the first that has its key.
+    # For each request, the place of the first request with its key.
     of = np.fromiter((first.setdefault(key, i) for i, key in enumerate(keys)), np.int64, len(keys))
     del first
     # Batches are cut from all requests, whatever the store holds: what is computed together decides the last digits.
@@ -70,7 +69,7 @@ def answer_batches(
     part, parts = share
     dealt = cut(Joined(texts, order), BATCH * (TEXTS if texts_are_asked else 1), parts)
     own, *others = ([order[batch] for batch in batches] for batches in dealt[part:] + dealt[:part])
-    # On object storage nobody sees another's claims.
+    # On object storage jobs do not see one another's claims.
     shared = store if store and not store.objects and parts > 1 else None
     turns = [*own, *itertools.chain(*others)] if shared else own
 
@@ -117,7 +116,7 @@ _Claim = Callable[[list[int]], contextlib.AbstractContextManager[bool]]
 
 @contextlib.contextmanager
 def _claims(store: ResponseStore | None, keys: Sequence[str]) -> Iterator[_Claim]:
-    """How to claim a batch of requests with ``keys`` among the jobs of a ``store``; without one this job has all."""
+    """Yield a function to claim a batch of requests with ``keys`` among a ``store``'s jobs; without a store, any."""
     if store is None:
         yield lambda _: contextlib.nullcontext(True)
         return
@@ -150,11 +149,10 @@ def _in_turn(
     prepare: Prepare,
     claim: _Claim,
 ) -> Iterator[tuple[list[int], list[int], Any]]:
-    """Batches to solve, and the first ``own`` of them in any case, once they are answered: each with what is
-    ``missing_of`` it, prepared.
+    """Yield each batch that this job solves, the requests without an answer (``missing_of``), and what was prepared.
 
-    A thread prepares what comes next, unless another job is quicker. A batch of its own that another job is at is
-    waited for: that job may end before it is answered.
+    The first ``own`` batches are yielded in any case; if another job solves one, this job waits for it, since that job
+    may end before. A thread prepares the next batch, unless another job is quicker.
     """
     waiting, tried = deque(enumerate(batches)), set[int]()
     ahead: tuple[list[int], Future] | None = None
@@ -182,13 +180,13 @@ def _in_turn(
 
 
 def _table(answers: Mapping[int, dict]) -> pd.DataFrame:
-    """Answers as the store keeps them, a row a response: ``of`` is the place of the request that each is of."""
+    """A row for each response in ``answers``, which are as the store keeps them; ``of`` is the place of its request."""
     rows = [{"of": of} | row for of, value in answers.items() for row in value["responses"]]
-    return pd.DataFrame(rows).dropna(axis=1, how="all")  # which has no type yet
+    return pd.DataFrame(rows).dropna(axis=1, how="all")  # an empty column has no type yet
 
 
 def _responses(request_ids: np.ndarray, of: np.ndarray, answers: Sequence[pd.DataFrame]) -> pd.DataFrame:
-    """The responses to requests, each of which has the answer that is ``of`` a place."""
+    """The responses to requests; ``of`` has, for each request, the place whose answer it gets."""
     found = pd.concat(answers) if len(of) else pd.DataFrame({"of": []})
     found = found.sort_values("of", kind="stable")
     begin, end = (found["of"].searchsorted(of, side) for side in ("left", "right"))
@@ -201,7 +199,7 @@ def _responses(request_ids: np.ndarray, of: np.ndarray, answers: Sequence[pd.Dat
 
 
 def _by_key(responses: pd.DataFrame, keys: dict[str, str]) -> dict[str, dict]:
-    """Responses as the store keeps them: all those to one request together."""
+    """Responses by key, as the store keeps them: all those to one request together."""
     stored: dict[str, dict] = {}
     for row in responses.astype(object).where(responses.notna(), None).to_dict("records"):
         stored.setdefault(keys[row.pop("request_id")], {"responses": []})["responses"].append(row)
@@ -209,7 +207,7 @@ def _by_key(responses: pd.DataFrame, keys: dict[str, str]) -> dict[str, dict]:
 
 
 class Joined(Sequence[str]):
-    """The ``texts`` at some ``places``, in this order; both parts are joined when one is looked at."""
+    """The ``texts`` at some ``places``, in this order; the two parts of a text are joined when it is read."""
 
     def __init__(self, texts: tuple[Sequence[str], Sequence[str]], places: Sequence[int]):
         self._texts, self._places = texts, places
@@ -223,9 +221,9 @@ class Joined(Sequence[str]):
 
 
 def sorted_texts(places: Sequence[int], texts: tuple[Sequence[str], Sequence[str]]) -> list[int]:
-    """``places`` by the ``texts`` that stand there, first and second part joined.
+    """``places``, sorted by their ``texts`` (first and second part joined).
 
-    They are joined all at once only where a first part is the beginning of another one: they may come to gigabytes.
+    All parts are joined only if one first part is the beginning of another, since joined texts may take gigabytes.
     """
     first, second = texts
     parts = sorted({first[i] for i in places})
@@ -235,13 +233,13 @@ def sorted_texts(places: Sequence[int], texts: tuple[Sequence[str], Sequence[str
 
 
 def cut(texts: Sequence[str], size: int, shards: int) -> list[list[slice]]:
-    """Batches of at most ``size`` of the sorted ``texts``, dealt out to ``shards``: the batches of each, perhaps none.
+    """The batches of each of ``shards``, perhaps none; a batch has at most ``size`` of the sorted ``texts``.
 
-    Sorted texts are the leaves of their trie in depth-first order, and so are those of their tokens but for a token
-    where two part: nothing is tokenised to be cut. A batch ends in the last quarter of what it may hold, where
-    neighbours share the fewest characters, and goes whole to the shard in whose even part its middle lies, counted in
-    characters that the text before does not share (and one for each text). What is computed together decides the last
-    digits of a number, and no batch depends on ``shards``: so neither do the digits.
+    Sorted texts are the leaves of their trie in depth-first order. That is also the order of their tokens, but for a
+    token where two texts part, so texts are not tokenised here. A batch ends in the last quarter of what it may hold,
+    where neighbours share the fewest characters. Shards are even parts of all characters that a text does not share
+    with the one before (and one for each text); a batch goes whole to the shard that has its middle. What is computed
+    together decides the last digits of a number; no batch depends on ``shards``, so neither do the digits.
     """
     shared = np.asarray([0, *itertools.starmap(_common, itertools.pairwise(texts))])
     ends = [0]
@@ -265,9 +263,9 @@ def _common(a: str, b: str) -> int:
 def join(
     paths: Sequence[str | os.PathLike], runs: Sequence[str | os.PathLike], task: str, request_ids: Sequence[str]
 ) -> tuple[pd.DataFrame, dict]:
-    """Responses to ``task`` of all shards' files, in the order of ``request_ids``, then repeat; how they were made.
+    """Responses to ``task`` from all shards' files, by ``request_ids``, then repeat; and how they were made.
 
-    ``runs`` are the files with what each shard took: under ``run``, counts are added up and memory is the largest.
+    ``runs`` are the files with what each shard took; under ``run``, counts are added up and memory is the largest.
     Raises UserError where weights, precision, versions or the like differ between shards, KeyError for a request that
     no shard answered.
     """
@@ -284,7 +282,7 @@ def join(
     for counts in taken:
         run.update(counts)
     run["peak_memory_mib"] = max(counts["peak_memory_mib"] for counts in taken)
-    # A shard without an answer does not say of which kind its rows would be.
+    # A shard without answers does not show which kind its rows would have.
     parts = [part for path in paths if len(part := read_responses(path, task))]
     responses = pd.concat(parts).set_index("request_id").loc[list(request_ids)].reset_index()
     return responses, metadata[0] | {"run": dict(run)}

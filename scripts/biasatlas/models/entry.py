@@ -26,7 +26,7 @@ class Template(StagedModel):
 
     @model_validator(mode="after")
     def _shows_the_message(self) -> "Template":
-        """Refuse one that a message would not stand in once."""
+        """Refuse a template that does not hold the message exactly once."""
         if self.prompt.count("{user}") != 1 or "{user}" in self.empty:
             raise ValueError("`prompt` needs {user} once, where the message stands, and `empty` has none")
         return self
@@ -71,7 +71,7 @@ def _in_words(value: Any) -> Any:
 
 
 def _as_thinking(value: Any) -> Any:
-    """What ``value`` stands for. Raises ValueError where it is neither one of the words nor a mapping."""
+    """What ``value`` stands for. Raises ValueError if it is neither one of the words nor a mapping."""
     thinking = _in_words(value)
     if isinstance(thinking, dict | Thinking | None):
         return thinking
@@ -81,8 +81,8 @@ def _as_thinking(value: Any) -> Any:
 
 
 def turned_off(entry: Any, key: str, fields: dict[str, Any]) -> Any:
-    """``entry`` as it is configured, with the ``fields`` that turn thinking off in its mapping ``key`` where it says
-    `off`: a model that thinks unless it is told not to would think under `none`, too."""
+    """``entry`` as configured; if its `thinking` is `off`, its mapping ``key`` also gets the ``fields`` that turn it
+    off. Under `none` a model that thinks unless it is told not to would think."""
     if not isinstance(entry, dict) or not (entry.get("thinking") is False or entry.get("thinking") == "off"):
         return entry
     own = entry.get(key, {})
@@ -93,16 +93,16 @@ def turned_off(entry: Any, key: str, fields: dict[str, Any]) -> Any:
 
 
 def refuse_both(key: str, own: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-    """Raise ValueError where an entry's ``own`` mapping ``key`` says what the ``fields`` of `thinking` say."""
+    """Raise ValueError if an entry's ``own`` mapping ``key`` sets one of the ``fields`` that `thinking` sets."""
     for name in own.keys() & fields.keys():
         raise ValueError(f"{key}: {name!r} is what `thinking` sets; leave one of them out")
 
 
-#: What an entry says of thinking; None: it is not asked for and nothing is cut. A configuration may have a list of
-#: several, which stand for as many models (:func:`variants`).
+#: How a model thinks; None: thinking is not asked for and nothing is cut. A configuration may list several ways, each
+#: of which makes a model (:func:`variants`).
 Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
 
-#: What the field is said to be.
+#: The description of the field.
 THINKING = (
     "Whether the model thinks before it answers: `none` (the request doesn't say), `off` (it is told not to), `on`, "
     "or a mapping such as `{budget: 1024, how: body}` (docs/api.md). Its thinking is kept beside the answer and never "
@@ -112,9 +112,9 @@ THINKING = (
 
 
 def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The entries of model ``name``: one for each way of thinking that ``entry`` lists, itself where it lists none.
+    """The entries of model ``name``: one for each way of thinking that ``entry`` lists, or itself if it lists none.
 
-    The name alone is the model that does not think. What others publish is no number of one that does. Raises
+    The model that does not think keeps the plain name, and it alone is compared with published numbers. Raises
     ValueError for a way that is listed twice.
     """
     listed = entry.get("thinking")
@@ -152,7 +152,7 @@ class HubEntry(Entry):
 
     @model_validator(mode="after")
     def _pinned(self) -> "HubEntry":
-        """Refuse a hub id without a revision, and code of one that may move: they could change under our feet."""
+        """Refuse a hub id without a revision, and a hub's code without a commit: others could change them."""
         if self.revision is None and is_hub_id(self.source):
             raise ValueError("start a folder with ./ or /; otherwise add `revision`, the commit to pin")
         if getattr(self, "trust_remote_code", False) and is_hub_id(self.source) and not is_commit(self.revision):
@@ -160,7 +160,7 @@ class HubEntry(Entry):
         return self
 
 
-#: What is said of code that others may change.
+#: The message about code that others may change.
 UNPINNED_CODE = "trust_remote_code: give `revision` as the commit whose code you have read, 40 hex digits"
 
 
@@ -175,7 +175,7 @@ def is_hub_id(source: str) -> bool:
 
 
 def fetched(entry: HubEntry) -> Literal["fetched", ""]:
-    """What must be ready before a model in Hugging Face format loads: nothing of ours where it is a folder."""
+    """What must be ready before a model in Hugging Face format loads: "fetched" for a hub id, nothing for a folder."""
     return "fetched" if is_hub_id(entry.source) else ""
 
 
@@ -185,7 +185,7 @@ def environment(entry: HubEntry) -> str:
 
 
 def pinned_revision(entry: HubEntry, ready: Sequence[Path]) -> str | None:
-    """The commit that rule fetch_model recorded in the file ``ready``; for a folder what the entry says."""
+    """The commit that rule fetch_model recorded in the file ``ready``; for a folder, the entry's revision."""
     if not is_hub_id(entry.source) or not ready:
         return entry.revision
     return json.loads(ready[0].read_text(encoding="utf-8"))["commit"]
@@ -202,6 +202,6 @@ def every_task(entry: Entry, benchmark: str, spec: "Spec") -> tuple[str, ...]:
 
 
 def lacks_setting(entry: Entry, setting: str) -> bool:
-    """Whether an entry has no such ``setting``, as "sampling.table8": a section of the entry, and a key in it."""
+    """Whether an entry lacks a ``setting`` such as "sampling.table8": a section of the entry, and a key in it."""
     section, _, key = setting.partition(".")
     return key not in getattr(entry, section, {})

@@ -20,10 +20,10 @@ WEIGHTS, INDEX, ADAPTER = "model.safetensors", "model.safetensors.index.json", "
 
 
 def model_folder(source: str, revision: str | None, trust_remote_code: bool = False) -> Path:
-    """The folder itself, or the hub's snapshot of safetensors, configuration and tokenizer, downloaded where needed.
+    """The folder itself, or the hub's snapshot of safetensors, configuration and tokenizer, downloaded if needed.
 
-    A snapshot's folder is named after its commit. Code comes along only if ``trust_remote_code``, and then
-    ``revision`` must be a commit. Raises UserError where there is no such folder or the hub does not give it.
+    A snapshot's folder is named after its commit. Code is included only if ``trust_remote_code``, and then
+    ``revision`` must be a commit. Raises UserError if there is no such folder or the hub does not give it.
     """
     folder = Path(source).expanduser()
     if folder.is_dir():
@@ -49,7 +49,7 @@ def model_folder(source: str, revision: str | None, trust_remote_code: bool = Fa
 
 
 def fetch(entry: HubEntry) -> dict[str, str | None]:
-    """Download an entry's parts from the hub and name the commits, so that jobs need no network. Raises UserError."""
+    """Download an entry's parts from the hub, so that jobs need no network; return the commits. Raises UserError."""
     trusted = getattr(entry, "trust_remote_code", False)
     fetched = {"source": entry.source, "revision": entry.revision}
     if is_hub_id(entry.source):
@@ -62,9 +62,9 @@ def fetch(entry: HubEntry) -> dict[str, str | None]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The files that the weights in ``folder`` load from, sorted: one, or those that an index names, there or not.
+    """The files that the weights in ``folder`` load from, sorted: one, or all that an index names, missing ones too.
 
-    Others beside them, as the same weights in another layout, are not loaded. Raises UserError for an unreadable index.
+    Others, such as the same weights in another layout, are not loaded. Raises UserError for an unreadable index.
     """
     if (folder / WEIGHTS).is_file() or not (folder / INDEX).is_file():
         return [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else []
@@ -85,15 +85,15 @@ def checkpoint_sha256(folder: Path, hashes: Path | None = None) -> tuple[str, st
 
 
 def adapter_sha256(folder: Path, hashes: Path | None = None) -> str:
-    """One hash over the LoRA adapter in ``folder``: its weights and what they are added to."""
+    """One hash over the LoRA adapter in ``folder``: its weights and its configuration."""
     return files_sha256([folder / "adapter_config.json", folder / ADAPTER], hashes)
 
 
 def files_sha256(paths: Iterable[Path], hashes: Path | None = None) -> str:
     """One hash over names and bytes of files.
 
-    The hash of each file is kept in the file ``hashes``, and stands while the file's inode, size and times do: the jobs
-    of a run read large weights once, not each of them.
+    The file ``hashes`` keeps the hash of each file, valid until the file's inode, size or times change. So the jobs of
+    a run read large weights once.
     """
     known, found, total = {}, {}, hashlib.sha256()
     if hashes and hashes.is_file():
@@ -112,5 +112,5 @@ def files_sha256(paths: Iterable[Path], hashes: Path | None = None) -> str:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of an error's message, for a message of ours."""
+    """The first line of an error's message, to quote in ours."""
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

@@ -20,10 +20,10 @@ class ModelContext:
     """What a model is loaded with.
 
     ``entry`` is that of model ``name`` in the configuration. ``ready`` are the files or folders that its kind declares
-    must be ready: weights, the commit that was fetched, a release. ``gpus`` are visible to this process already.
-    ``parsers`` are those that choice requests may name, ``parser_version`` says when one of them changed. Published
-    outputs are those of ``benchmark`` and answer the instances in the file ``items``. What a server of the model says
-    goes to the file ``log``. Hashes of the model's files are kept for other jobs in the file ``hashes``.
+    must be ready: weights, the commit that was fetched, a release. ``gpus`` is how many GPUs this process already sees.
+    ``parsers`` are those that choice requests may name; ``parser_version`` changes when one of them does. Published
+    outputs and formulas answer the items in the file ``items`` of ``benchmark``. A server's output goes to the file
+    ``log``. The file ``hashes`` keeps hashes of the model's files for other jobs.
     """
 
     name: str
@@ -46,22 +46,22 @@ class Model(Protocol):
     ) -> "tuple[pd.DataFrame, dict]":
         """The responses (RESPONSE_COLUMNS) to ``requests`` of one kind, in their order and then by repeat.
 
-        Each answer is kept in ``store`` as soon as it is there, and none that is there is asked for again. A ``share``
-        (which, of how many) answers its own requests alone, to the digits that they have in the whole; only models
-        whose entry has ``shards`` are asked for one. The dictionary says how the answers were made. What differs
-        between two runs of the same is under ``run``.
+        Each answer is put into ``store`` as soon as it exists; stored ones are not asked for again. With a ``share``
+        (which, of how many), only its own requests are answered, with the same digits as without; only models whose
+        entry has ``shards`` get one. The dictionary says how the answers were made. What may differ between two equal
+        runs is under ``run``.
 
-        Raises UserError where the model cannot answer such requests or cannot be used, with what to do.
+        Raises UserError, with what to do, if the model cannot answer such requests or cannot be used.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Preview:
-    """What a model will make of a request, without being asked.
+    """What is known of a model's answer to a request before it is asked.
 
-    ``reason`` says why it cannot answer it, '' if it can; ``remark`` what else is worth knowing. ``tokens`` are those
-    of the request and of its longest answer, ``context_tokens`` those that the model takes; None where it is not known.
+    ``reason`` says why it cannot answer, '' if it can; ``remark`` what else is worth knowing. ``tokens`` counts those
+    of the request and its longest answer, ``context_tokens`` those that the model takes; None if unknown.
     """
 
     reason: str = ""
@@ -72,22 +72,21 @@ class Preview:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of model: what the workflow plans with, declared beside its entry, and what it does.
+    """A kind of model: what the workflow needs for planning, declared beside its entry, and the functions to run it.
 
     ``tasks(entry, benchmark, spec)`` are the tasks of a benchmark that a model can answer; ``protocol(entry)`` is the
-    only protocol its answers stand under (None: any); ``lacks(entry, setting)`` says whether it cannot be asked under
-    one that needs a setting. A model that ``writes`` can judge, or write a dataset. ``version`` rises when the same
-    question may be answered otherwise. ``ready(entry)`` is what must be there first: "weights" (trained here),
-    "fetched" (from the hub), "release" (published outputs), "files" (those of the entry), or "" (nothing).
-    ``environment(entry)`` names the file in envs/ that a job runs in. A ``shared_store`` holds all that a model
-    answers; else each task has a store of its own, because what one finds there would change how the rest is batched,
-    and with it the last digits of a float.
+    only protocol that its answers belong to (None: any); ``lacks(entry, setting)`` says whether it lacks a setting that
+    a protocol needs. A model that ``writes`` can judge, or write a dataset. ``version`` is raised when the same
+    question may get another answer. ``ready(entry)`` is what must exist first: "weights" (trained here), "fetched"
+    (from the hub), "release" (published outputs), "files" (those of the entry), or "" (nothing). ``environment(entry)``
+    names the file in envs/ for a job's environment. A ``shared_store`` holds all answers of a model; else each task has
+    a store of its own, because answers found there change how the rest is batched, and so the last digits of a float.
 
-    What needs torch, transformers or clients is named, as "package.module:function", and imported when it is called, by
-    :mod:`biasatlas.models.kinds`: ``open(context)`` gives the :class:`Model`. ``check(context)`` raises UserError,
-    within seconds and before any other job of the model, where it cannot work ('': nothing of the user's to check), and
-    returns what it found, which the model is loaded with, or None. ``preview(context, requests)`` gives a
-    :class:`Preview` for each of the requests ('': none is needed).
+    Functions that need torch, transformers or clients are given as "package.module:function";
+    :mod:`biasatlas.models.kinds` imports them when it calls them. ``open(context)`` gives the :class:`Model`.
+    ``check(context)`` runs for seconds, before any other job of the model, and raises UserError if the model cannot
+    work; it returns what it found, for the model to be loaded with, or None ('': nothing to check).
+    ``preview(context, requests)`` gives a :class:`Preview` for each of the requests ('': none is needed).
     """
 
     entry: type[Entry]
@@ -107,5 +106,5 @@ class Kind:
 
     @property
     def name(self) -> str:
-        """What the configuration calls it."""
+        """Its name in the configuration."""
         return get_args(self.entry.model_fields["kind"].annotation)[0]

@@ -39,22 +39,22 @@ else:
 
 
 def open_model(context: ModelContext) -> Model:
-    """The model of an entry, ready to answer. Raises UserError where it cannot be loaded, with what to do.
+    """The model of an entry, ready to answer. Raises UserError, with what to do, if it cannot be loaded.
 
-    GPUs are locked by the caller, before.
+    The caller must have locked the GPUs.
     """
-    os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did what takes a network
+    os.environ["HF_HUB_OFFLINE"] = "1"  # rule fetch_model did all downloads
     return resolve_name(KINDS[context.entry.kind].open)(context)
 
 
 def check_model(context: ModelContext) -> str | None:
-    """What the check of a model finds, for its file, None for nothing. Raises UserError where the model cannot work."""
+    """What the check of a model found, for its file, or None. Raises UserError if the model cannot work."""
     check = KINDS[context.entry.kind].check
     return resolve_name(check)(context) if check else None
 
 
 def preview_requests(context: ModelContext, requests: "pd.DataFrame") -> list[Preview]:
-    """What a model will make of each of ``requests``, without being asked; empty for a kind that takes them all."""
+    """A preview of each of ``requests``, without asking the model; empty for a kind that takes them all."""
     name = KINDS[context.entry.kind].preview
     return resolve_name(name)(context, requests) if name else []
 

@@ -1,8 +1,8 @@
-"""A response store on object storage, for jobs without a shared file system: shards as objects, one asker at a time.
+"""A response store on object storage, for jobs without a shared file system: shards are objects, a lease says who asks.
 
-A shard never changes once it is closed, so it is put there whole and fetched whole. In place of locks a lease says who
-may ask an endpoint: an object that is made, renewed and taken over on condition that nobody was quicker. No two clocks
-are compared: a lease is given up when it has stayed as it is for longer than its holder would go on by its own clock.
+A shard never changes once it is closed, so it is put and fetched whole. In place of locks a lease says who may ask an
+endpoint: an object that a job makes, renews or takes over only if no other was quicker. No two clocks are compared: a
+lease may be taken over once it has not changed for longer than its holder, by its own clock, would go on.
 """
 
 import atexit
@@ -25,18 +25,18 @@ from biasatlas.errors import UserError
 
 log = logging.getLogger(__name__)
 
-#: A lease is renewed every so many seconds, lasts so much longer than the longest call, and its holder sends nothing in
-#: so many of the last seconds in which a call could still end.
+#: A lease is renewed every RENEW_S and lasts SPARE_S longer than the longest call. Its holder sends a call only if it
+#: ends at least MARGIN_S before the lease does.
 RENEW_S, SPARE_S, MARGIN_S = 10.0, 60.0, 15.0
 
 _POLL_S = 2.0
 _LEASE = "lease"
 _AT_ONCE = 16
 
-#: What is said where a lease is waited for.
+#: The message while a job waits for a lease.
 _WAITING = "waiting: another job asks this model, and what it asks is not asked twice"
 
-_Mode = Any  # of a put: "create", "overwrite", or the version that it is to replace
+_Mode = Any  # of a put: "create", "overwrite", or the version to replace
 
 
 class Objects:
@@ -50,16 +50,16 @@ class Objects:
 
     @classmethod
     def at(cls, url: str, stores: Path, folder: Path) -> "Objects":
-        """Those at ``url`` of the store that lies in ``folder``, below the folder of all ``stores``.
+        """The objects at ``url`` of the store in ``folder``, which is below the folder of all ``stores``.
 
-        The keys are read from the environment, as of S3 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+        Keys are read from the environment, for S3 from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
         """
         with _reached():
             where = f"{url.rstrip('/')}/{folder.relative_to(stores).as_posix()}"
             return cls(from_url(where, client_options={"allow_http": True}), folder)
 
     def exchange(self) -> None:
-        """Fetch the shards that the folder lacks, and put those that it alone has, as after a job was killed."""
+        """Fetch the shards that the folder lacks, and put those that only it has, such as a killed job's."""
         with _reached():
             there = {item["path"]: item["size"] for page in obstore.list(self._bucket) for item in page}
             here = {path.name: path.stat().st_size for path in self._folder.glob("*.jsonl")}
@@ -75,12 +75,12 @@ class Objects:
         os.replace(path.with_suffix(".new"), path)
 
     def put_file(self, name: str) -> None:
-        """Put a file of the folder there."""
+        """Put a file of the folder into the bucket."""
         with _reached():
             obstore.put(self._bucket, name, (self._folder / name).read_bytes())
 
     def get(self, name: str) -> bytes:
-        """What lies under a ``name``; nothing where nothing does."""
+        """The content of the object ``name``; empty if there is none."""
         with _reached():
             try:
                 return bytes(obstore.get(self._bucket, name).bytes())
@@ -88,7 +88,7 @@ class Objects:
                 return b""
 
     def put(self, name: str, content: bytes) -> None:
-        """Replace what lies under a ``name``, if this object put something else there last."""
+        """Replace the content of the object ``name``, unless it is what was put there last."""
         if self._put.get(name) != content:
             with _reached():
                 obstore.put(self._bucket, name, content)
@@ -96,10 +96,10 @@ class Objects:
 
     @contextlib.contextmanager
     def leased(self, longest_s: float, waiting: str = _WAITING, refusal: str = "") -> Iterator[None]:
-        """Inside the block no other job asks; waits for that. A call takes ``longest_s`` at most.
+        """Wait for the lease; inside the block no other job asks. A call takes ``longest_s`` at most.
 
-        A holder that died is waited for as long as its lease lasts; one that ended gave it up. With a ``refusal`` one
-        that lives is not waited for: raises UserError with it.
+        The lease of a holder that died has to run out; a holder that ends gives it up. With a ``refusal`` a holder that
+        is alive is not waited for: raises UserError with that message.
         """
         length_s = longest_s + SPARE_S
         with _reached():
@@ -114,11 +114,11 @@ class Objects:
             renewing.join()
 
     def may_send(self, longest_s: float) -> bool:
-        """Whether a call that takes ``longest_s`` at most ends while the lease is surely ours."""
+        """Whether a call that takes ``longest_s`` at most surely ends while the lease is ours."""
         return time.monotonic() < self._until - longest_s - MARGIN_S
 
     def _acquire(self, length_s: float, waiting: str = _WAITING, refusal: str = "") -> _Mode:
-        """The version of the lease once it is ours."""
+        """Wait until the lease is ours; return its version."""
         seen, since, said = b"", 0.0, False
         while True:
             began = time.monotonic()
@@ -153,7 +153,7 @@ class Objects:
                 self._write(0, version)
 
     def _read_with_mode(self) -> tuple[bytes, _Mode]:
-        """What the lease says, and its version; nothing, and "create", where there is none."""
+        """The lease's content and version; empty and "create" if there is none."""
         try:
             lease = obstore.get(self._bucket, _LEASE)
         except FileNotFoundError:
@@ -161,22 +161,22 @@ class Objects:
         return bytes(lease.bytes()), _version(lease.meta)
 
     def _write(self, length_s: float, before: _Mode) -> _Mode:
-        """The lease's new version if it was the one ``before``, else None.
+        """Write the lease if its version is still ``before``; return the new version, else None.
 
-        What is written is never the same twice: a version may be a digest of it.
+        The content is never the same twice, because a version may be a digest of it.
         """
         content = b"%g %s" % (length_s, secrets.token_hex(8).encode())
         try:
             return _version(obstore.put(self._bucket, _LEASE, content, mode=before))
         except (AlreadyExistsError, PreconditionError):
-            there, version = self._read_with_mode()  # ours, where the first attempt was heard and its answer lost
+            there, version = self._read_with_mode()  # ours, if a first attempt succeeded and its reply was lost
             return version if there == content else None
 
 
 def hold(url: str) -> None:
-    """Say until this process ends that it makes what lies at ``url``; raises UserError where another one does.
+    """Hold the lease of ``url`` until this process ends; raises UserError if another process holds it.
 
-    Where that cannot be said, as without keys in the environment, this warns and goes on.
+    If that fails for another reason, such as no keys in the environment, this warns and goes on.
     """
     refusal = f"{url}: another run works there. Wait until it has ended, or give this one a prefix of its own."
     waiting = f"{url}: looking for {SPARE_S:g} s whether a run that began there is still alive"
@@ -201,7 +201,7 @@ def _first_line(error: Exception) -> str:
 
 @contextlib.contextmanager
 def _reached() -> Iterator[None]:
-    """Object storage that cannot be used is an error of the user's."""
+    """Raise errors of object storage as UserError."""
     try:
         yield
     except (BaseError, PermissionError) as error:

@@ -1,4 +1,4 @@
-"""Sampled replies: settings that a protocol leaves to the model, and the choice that replies make."""
+"""Sampled replies: settings that a protocol leaves to the model, and choices computed from replies."""
 
 import json
 from collections import Counter, defaultdict
@@ -16,7 +16,7 @@ from biasatlas.models import UNRESOLVED_BOUND
 SETTINGS = ("temperature", "top_p", "top_k", "repetition_penalty")
 
 
-#: Names of settings -> their values; one that is left out or None stays as it is, which changes nothing.
+#: Name -> sampling settings and their values; one that is missing or None leaves the request's value unchanged.
 Settings = Mapping[str, Mapping[str, float | None]]
 
 
@@ -26,7 +26,7 @@ def with_checkpoint(named: Settings, generation_config: Mapping[str, Any]) -> Se
 
 
 def fill_sampling(requests: pd.DataFrame, sampling: Settings, model: str) -> pd.DataFrame:
-    """``requests`` with the settings that their column ``sampling`` names; without that column as before.
+    """``requests`` with the settings that their column ``sampling`` names; without that column, unchanged.
 
     Raises UserError for a name that the ``model``'s entry does not have.
     """
@@ -53,10 +53,10 @@ Outcome = int | str | None
 #: Probability by outcome; 0 where there is none.
 Masses = defaultdict[Outcome, float]
 
-#: A reply's status -> the part of a choice that its sample counts for; any other text is read.
+#: A reply's status -> the outcome that it counts as; with any other status, its text is parsed.
 _OUTCOMES = STOPPED | {"refused": "refused", "failed": "unresolved", "unparseable": "unparseable"}
 
-#: Why samples of a choice are none, by status.
+#: Status -> why samples of a choice have no answer.
 _STOPPED_BY = {
     "filtered": "the service's filter stopped {} of {} samples",
     "thought": "the model thought and did not answer in {} of {} samples",
@@ -64,10 +64,10 @@ _STOPPED_BY = {
 
 
 def sampled_choice(replies: Sequence[Mapping[str, Any]], options: Options, parser: Parser) -> dict[str, Any]:
-    """The columns of a choice's response, from ``replies`` with ``status``, ``text`` and where they failed ``detail``.
+    """The columns of a choice's response, from ``replies`` with ``status``, ``text`` and, if they failed, ``detail``.
 
-    A reply that failed is unresolved: nobody knows what it would have said. More than UNRESOLVED_BOUND of those fail
-    the response.
+    A reply that failed is unresolved: nobody knows what it would have said. If the share of these is above
+    UNRESOLVED_BOUND, the response has failed.
     """
     failed = [reply["detail"] for reply in replies if reply["status"] == "failed"]
     if len(failed) == len(replies):

@@ -1,4 +1,4 @@
-"""Conversations: requests that go on from what the model itself answered to another."""
+"""Conversations: requests that continue the model's own reply to another request."""
 
 import json
 from typing import TYPE_CHECKING
@@ -22,11 +22,11 @@ def answer_batches(
     store: "ResponseStore | None" = None,
     share: tuple[int, int] = (0, 1),
 ) -> tuple[pd.DataFrame, dict]:
-    """What ``model.answer`` gives, of requests some of which name another in the column ``reply_to``, if they have one.
+    """What ``model.answer`` gives for requests of which some name another request in the column ``reply_to``, if any.
 
-    Such a request has an assistant's message without content, which takes that other's reply; it is asked once that is
-    there, and "failed" where there is none. A request that is replied to is answered once (``repeats`` 1). What one
-    round answered comes from ``store`` in the next, so the last one says of all how they were made.
+    Such a request has an assistant's message without content, which is filled with the reply to the other. It is asked
+    once that reply exists, and "failed" without one. All these requests have one repeat. Each round asks all requests
+    that are ready; earlier answers come from ``store``, so the last round's dictionary is about all answers.
 
     Raises UserError for a model with shards, since a reply may lie in another's share.
     """
@@ -62,7 +62,7 @@ def answer_batches(
 
 
 def _with_reply(messages: str, reply: str) -> str:
-    """``messages`` (JSON) whose last assistant's message without content says ``reply``."""
+    """``messages`` (JSON) with ``reply`` in the last assistant's message that has no content."""
     turns = json.loads(messages)
     empty = [turn for turn in turns if turn["role"] == "assistant" and not turn["content"]]
     if not empty:

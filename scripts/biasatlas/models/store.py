@@ -1,9 +1,8 @@
 """The response store: every answer is kept the moment it arrives, so that nothing is computed or paid for twice.
 
 A store is a folder of shards: append-only JSON lines, one file per process that ever wrote, never opened for writing
-again. So it needs no lock and no database, works on a cluster's file system, and a torn last line is followed by
-nothing. With :class:`~biasatlas.models.objects.Objects` the folder is one machine's copy of what lies on object
-storage.
+again. So it needs no lock and no database, works on a cluster's file system, and nothing follows a torn last line.
+With :class:`~biasatlas.models.objects.Objects` the folder is one machine's copy of a store on object storage.
 """
 
 import hashlib
@@ -29,7 +28,7 @@ log = logging.getLogger(__name__)
 
 _to_disk = getattr(os, "fdatasync", os.fsync)  # macOS has only fsync
 
-#: The command for a person whose store is damaged.
+#: The command that repairs a damaged store.
 REPAIR = "bias-atlas check-store --repair FOLDER"
 
 _NOT_CONTENT = {"request_id", "item_id", "repeats"}
@@ -42,8 +41,8 @@ _LINE = b'{"crc":"%08x",%b\n'
 _CRC, _REST, _KEY = slice(8, 16), 18, slice(25, 89)
 _TAKEN_BACK = b'"value":null}\n'
 
-# An entry of the index is one number, the shard's in the bits above those of the place in it: a dictionary of a million
-# pairs of numbers takes 100 MiB, of keys and records over a gigabyte.
+# An entry of the index is one number: the shard's number in the upper bits, the place in the shard in the lower ones. A
+# dictionary of a million pairs of numbers takes 100 MiB; one of keys and records would take over a gigabyte.
 _PLACE_BITS = 44
 
 
@@ -84,7 +83,7 @@ def keys(model: Mapping, request: Mapping, repeats: Iterable[int]) -> list[str]:
 class ResponseStore:
     """The answers in one ``folder`` (created when needed), and among ``objects``; values are dicts that JSON can hold.
 
-    What is in the store is looked up in memory, as of the last :meth:`refresh`; what this object puts is known at once.
+    Keys are looked up in memory, as of the last :meth:`refresh`; what this object itself puts is found at once.
     """
 
     def __init__(self, folder: str | os.PathLike, objects: "Objects | None" = None):
@@ -131,8 +130,8 @@ class ResponseStore:
     def refresh(self) -> None:
         """Read what other processes have put since the last time.
 
-        Damaged lines are passed over, with a warning that says where. Of two answers to one key the one in the older
-        shard counts, always, unless it was taken back.
+        Damaged lines are passed over, with a warning that says where. If a key has two answers, the one in the older
+        shard always counts, unless it was taken back.
         """
         if self.objects:
             self._close_read()
@@ -158,10 +157,10 @@ class ResponseStore:
             self._index[name] = (shard << _PLACE_BITS) | place
 
     def put(self, values: Mapping[str, dict | None], sync: bool = True) -> None:
-        """Append ``values`` by key. They outlive this process on return, and with ``sync`` the machine too.
+        """Append ``values`` by key. On return they survive a crash of this process, and with ``sync`` of the machine.
 
-        The value None takes back what is stored under its key: it may be put, and counts, anew. Raises OSError (a full
-        disk, a read-only folder) with the file's name; what was stored before stays whole.
+        The value None takes back what is stored under its key, so that a new value counts. Raises OSError (a full disk,
+        a read-only folder) with the file's name; what was stored before stays intact.
         """
         if not values:
             return
@@ -194,7 +193,7 @@ class ResponseStore:
             _to_disk(self._shard)
 
     def _publish(self, objects: "Objects") -> None:
-        """Close this process' shard, which is then an object."""
+        """Close this process' shard and put it among the objects."""
         with self._publishing:
             with self._writing:
                 if self._shard is not None:
@@ -237,7 +236,7 @@ class _Read:
 
 
 def _lines(path: Path, read: _Read) -> Iterator[tuple[int, bytes]]:
-    """Place, in bytes, and content of each line of a shard from where it was ``read`` on.
+    """Yield the place, in bytes, and content of each line of a shard after what was ``read`` before.
 
     A last line without an end is left for later: someone may be writing it.
     """
@@ -269,7 +268,7 @@ def _whole(line: bytes) -> bool:
 
 
 def repair(folder: Path) -> list[tuple[Path, int, bytes]]:
-    """Write each damaged shard anew without its damaged lines, which go to the folder ``damaged``; gives those lines.
+    """Write each damaged shard anew without its damaged lines, which go to the folder ``damaged``; return those lines.
 
     The store must not be in use: a last line without an end counts as damaged. What is lost is asked for again by the
     next run that needs it.

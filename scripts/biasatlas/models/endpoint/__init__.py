@@ -1,8 +1,8 @@
 """OpenAI-compatible endpoints (kind ``api``): what is known of services, and what a check found of an endpoint.
 
-``resources/services.json`` says what services take and what reasons, statuses and errors mean. A service that spells
-something in its own way is an entry there. Words that mean one thing wherever they are said hold for every host, since
-gateways pass them on; what only one service means by them stands under its name, by its hosts.
+``resources/services.json`` says what services take and what finish reasons, statuses and errors mean. A service with a
+spelling of its own has an entry there. Words that always mean the same hold for every host, since gateways pass them
+on. A meaning that only one service gives them is listed under its name, with its hosts.
 """
 
 import re
@@ -26,15 +26,15 @@ VERSION = 4
 #: again.
 ASKED = 1
 
-#: What an answer is, or the end of the matter: "refused" by the model, "filtered" by the service, before or after,
+#: The status of what counts as an answer: "refused" by the model, "filtered" by the service, before or after,
 #: "thought" (all tokens went into thinking), "unparseable" (nothing to read).
 Status = Literal["ok", "truncated", "refused", "filtered", "thought", "unparseable"]
 
-#: What a reply or an error comes to: an answer, or else it may be asked again: "retry". Nobody will answer it:
-#: "unanswerable" (for this prompt), "request" (the entry's settings), "model" (its name) and "account" (key or credit).
+#: What a reply or an error means: an answer; "retry" if it may be asked again; or that it will not be answered, for its
+#: prompt ("unanswerable"), the entry's settings ("request"), the model's name ("model"), key or credit ("account").
 Kind = Literal[Status, "retry", "unanswerable", "request", "model", "account"]
 
-#: A date, a version or a route behind the name of a model: it is the same one.
+#: A date, a version or a route at the end of a model's name, which does not make it another model.
 _RELEASE = re.compile(r"(@[\w.-]+|[-@](\d{4}-?\d{2}-?\d{2}|\d{4}|\d{3}|\d{2}-\d{2}|v\d+(\.\d+)*|latest))+$")
 
 
@@ -50,12 +50,12 @@ class Rule(_Strict):
     words: tuple[re.Pattern[str], ...]
 
     def holds(self, status: int, text: str) -> bool:
-        """Whether an error of this ``status`` and ``text`` is one of these."""
+        """Whether an error of this ``status`` and ``text`` matches the rule."""
         return status in self.statuses and any(re.search(word.pattern, text, re.IGNORECASE) for word in self.words)
 
 
 class Service(_Strict):
-    """What one service means by what others mean otherwise: errors, and a reply without any choice."""
+    """What only one service means: by some errors, and by a reply without any choice."""
 
     hosts: tuple[str, ...]
     errors: tuple[Rule, ...] = ()
@@ -63,12 +63,12 @@ class Service(_Strict):
 
 
 class Dialect(_Strict):
-    """How an endpoint spells settings: an answer's ``length``, a ``seed``, those ``off`` that it shall leave alone.
+    """How an endpoint spells settings: an answer's ``length``, a ``seed``; ``off`` is sent to disable others.
 
     What it ``lacks`` is not sent, and requests that need it are not asked; nor are those above ``most_temperature``.
-    ``greedy`` is sent, in place of a temperature of 0, by those that take none; ``thinking`` is what asks for it, with
-    "{budget}" for the number of its tokens, and ``no_thinking`` what turns it off (None: nothing that is known does).
-    ``most_top_logprobs`` and ``most_answers`` (the parameter `n`) are what it takes in one call; it may have no
+    ``greedy`` is sent in place of a temperature of 0 if the endpoint takes none; ``thinking`` asks for thinking, with
+    "{budget}" for the number of its tokens; ``no_thinking`` turns it off (None: no way is known).
+    ``most_top_logprobs`` and ``most_answers`` (the parameter `n`) are the most in one call; an endpoint may have no
     ``batch``.
     """
 
@@ -91,8 +91,8 @@ class Dialect(_Strict):
 class Services(_Strict):
     """All that is known of services.
 
-    A status of ``too_many`` asks for fewer calls. ``resets`` are headers that say when a limit is whole again, each
-    with the header that says what is left of it.
+    A status of ``too_many`` asks for fewer calls. ``resets`` are headers that say when a limit is fully available
+    again, each with the header that says what is left of it.
     """
 
     finish: Mapping[str, Kind]
@@ -123,7 +123,7 @@ class Services(_Strict):
         return self.statuses.get(status, "unanswerable" if 400 <= status < 500 else "retry")
 
     def named(self, base_url: str) -> str:
-        """The name of the service at ``base_url``; '' for a host that is none of theirs."""
+        """The name of the service at ``base_url``; '' for an unknown host."""
         host = urlsplit(base_url).hostname or ""
         for name, service in self.services.items():
             if any(host == known or host.endswith((f".{known}", f"-{known}")) for known in service.hosts):
@@ -137,12 +137,12 @@ def _plain(reason: str | None) -> str:
 
 @cache
 def services() -> Services:
-    """What ``resources/services.json`` says. Raises ValidationError for what it may not."""
+    """What ``resources/services.json`` says. Raises ValidationError if it is malformed."""
     return Services.model_validate_json((ROOT / "resources" / "services.json").read_bytes())
 
 
 def same_model(served: str, asked: str) -> bool:
-    """Whether an endpoint answers under the name asked for, but for a release or a path in front."""
+    """Whether an endpoint answers under the name asked for, apart from a release at its end or a path in front."""
     names = [_RELEASE.sub("", name.lower()) for name in (served, asked)]
     return names[0] == names[1] or names[0].rpartition("/")[2] == names[1].rpartition("/")[2]
 
@@ -152,8 +152,8 @@ class Found:
     """What the check of an endpoint found.
 
     ``n`` is how many answers it gives in one call (1: it takes no ``n``). ``samples``: whether equal calls at
-    temperature 1 are answered differently. ``seed``: whether that takes a seed. ``served_model`` is the name it answers
-    under.
+    temperature 1 are answered differently. ``seed``: whether they must have different seeds for that.
+    ``served_model`` is the name it answers under.
     """
 
     n: int = 1
@@ -163,9 +163,9 @@ class Found:
 
 
 def read_found(ready: Sequence[Path]) -> Found | None:
-    """What an earlier check wrote, from the file among those that are ``ready``; None where there was none.
+    """What an earlier check found, from its file among those that are ``ready``; None if there was none.
 
-    Raises UserError for what is no such file.
+    Raises UserError if the file is not valid.
     """
     path = next((path for path in ready if path.suffix == ".checked" and path.stat().st_size), None)
     if path is None:

@@ -1,7 +1,7 @@
-"""An endpoint's answers: requests as calls, those that the store has not sent, and their records as responses.
+"""An endpoint's answers: turn requests into calls, send those that the store lacks, turn records into responses.
 
 Every answer goes into the store as soon as it is read, so whatever stops a job, none is paid for twice. Calls and
-records are made as they are needed and not kept: a million take no more memory than the index of the store.
+records are made when they are needed and then dropped: a million take no more memory than the index of the store.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ from biasatlas.models.store import ResponseStore, key_number
 
 log = logging.getLogger(__name__)
 
-#: Rows of requests that are made into objects at a time.
+#: How many rows of requests are made into objects at a time.
 _ROWS = 2000
 
 #: Share of a task's answers above which thinking that never answered is worth a warning.
@@ -46,8 +46,8 @@ class Endpoint:
     """A model at an endpoint.
 
     ``parsers`` are those that choices may name. ``found`` is what the check of the endpoint found; without it the
-    endpoint is checked when it is first asked for something that the store has not. A job that asks a part at a time
-    may come to so many answers ``in_all``, of which `max_failed_share` is a share.
+    endpoint is checked when it is first asked for something that the store lacks. ``in_all`` is the most answers of a
+    job that asks a part at a time; `max_failed_share` is a share of them.
     """
 
     entry: ApiEntry
@@ -63,18 +63,18 @@ class Endpoint:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """Answer requests of one kind, as :class:`biasatlas.models.interface.Model` has it; a ``store`` is needed.
+        """Answer requests of one kind, as :class:`biasatlas.models.interface.Model` says; a ``store`` is needed.
 
         A sampled ``choice`` is one response, the shares of its repeats; an unanswered repeat counts as unresolved. What
-        the endpoint cannot answer is ``not_applicable`` with the reason. The dictionary holds what these answers took,
-        the same whenever they were given: calls, answers, failed, tokens, cost, currency, served models, and of how
-        many requests sampled several times (``sampled``) all texts were the same (``one_text``); tokens and cost leave
-        out the answers that the endpoint did not count (``uncounted``). Of models that think also how many only
-        ``thought``, and the ``thinking_tokens``, which are among those of completion.
+        the endpoint cannot answer is ``not_applicable`` with the reason. The dictionary says what these answers took,
+        whenever they were given: calls, answers, failed, tokens, cost, currency, served models, and how many requests
+        were sampled several times (``sampled``) and got one text each time (``one_text``). Tokens and cost leave out
+        answers whose tokens the endpoint did not count (``uncounted``). For models that think, it also counts answers
+        that only ``thought``, and ``thinking_tokens``, which are among those of completion.
 
-        Raises UserError when a key is missing or wrong, the endpoint cannot be reached, does not know the model or does
-        not sample though it is to, the budget is used up, or more than ``max_failed_share`` of the calls failed;
-        KeyboardInterrupt when the job is told to stop. What was answered stays in ``store``.
+        Raises UserError if a key is missing or wrong, the endpoint cannot be reached, does not know the model or does
+        not sample though it should, the budget is used up, or more than ``max_failed_share`` of the calls failed;
+        KeyboardInterrupt if the job is told to stop. What was answered stays in ``store``.
         """
         if store is None:
             raise ValueError(f"{self.name}: what an endpoint answers is paid for, so it needs a store")
@@ -91,12 +91,12 @@ class Endpoint:
         return replace(self, in_all=int(requests["repeats"].sum()))
 
     def account(self, requests: pd.DataFrame, store: ResponseStore) -> dict:
-        """What the answers to ``requests`` took that ``store`` holds, as :meth:`answer` says it; the others failed."""
+        """The dictionary of :meth:`answer` for the answers to ``requests`` in ``store``; missing ones have failed."""
         store.refresh()
         return self._responses(fill_sampling(requests, sampling(self.entry), self.name), store, {})[1]
 
     def _ask(self, requests: pd.DataFrame, store: ResponseStore, journal: Journal) -> dict[str, str]:
-        """Have every answer in the store; the reasons for those that could not be had, by key."""
+        """Get every answer into the store; return the reasons for those that are missing, by key."""
         started = time.monotonic()
         under_way = journal.read_claims()
         store.refresh()
@@ -117,7 +117,7 @@ class Endpoint:
                 store.refresh()  # others may have asked while this job waited
             total = max(plan.wanted, self.in_all)
             job = Job(self.entry, store, journal, total, plan.wanted - plan.missing)
-            for question, record in plan.heard.items():  # so that a rerun of a stopped job asks no more in vain
+            for question, record in plan.heard.items():  # so that a rerun of a stopped job stops before it asks
                 job.hear(question, record)
             if job.stop:
                 raise job.stop
@@ -159,19 +159,19 @@ class Endpoint:
 
 
 def open_endpoint(opening: ModelContext) -> Endpoint:
-    """The model of an entry at its endpoint. Raises UserError where what a check found is no such file."""
+    """The model of an entry at its endpoint. Raises UserError if the file of its check is not valid."""
     return Endpoint(cast(ApiEntry, opening.entry), opening.name, opening.parsers, read_found(opening.ready))
 
 
 def _planned(requests: pd.DataFrame, entry: ApiEntry) -> Iterator[tuple[dict, Call | Unsupported]]:
-    """Each request with what is asked for it, or why it is not."""
+    """Yield each request with its call, or with the reason why there is none."""
     for start in range(0, len(requests), _ROWS):
         for row in requests.iloc[start : start + _ROWS].to_dict("records"):
             yield row, planned_call(row, entry)
 
 
 def _records(call: Call, store: ResponseStore, failed: Mapping[str, str]) -> list[dict]:
-    """The records of a call's answers; of those that there are not, a status with the reason."""
+    """The records of a call's answers; for a missing one, the status "failed" with the reason."""
     values = ((key, store.read(key)) for key in call.keys)
     return [
         (value and stored(value)) or {"status": "failed", "detail": failed.get(key, "the store was damaged meanwhile")}
@@ -180,7 +180,7 @@ def _records(call: Call, store: ResponseStore, failed: Mapping[str, str]) -> lis
 
 
 def _missing(planned: Iterator[tuple[dict, Call | Unsupported]], store: ResponseStore, most: int) -> Iterator[Call]:
-    """The calls whose answers are not in the store, each for at most so many of them."""
+    """Yield calls for the answers that are not in the store, each for at most ``most`` of them."""
     for _, call in planned:
         if isinstance(call, Unsupported):
             continue
@@ -191,19 +191,19 @@ def _missing(planned: Iterator[tuple[dict, Call | Unsupported]], store: Response
 
 @dataclass
 class _Plan:
-    """What is wanted, the missing part, the calls for that part, and estimates of tokens and cost from above."""
+    """How many answers are wanted, how many are missing, the calls for these, and upper bounds of their tokens."""
 
     wanted: int = 0
     missing: int = 0
     calls: int = 0
     repeated: bool = False  # whether any that is missing is one of several samples
-    heard: dict[str, dict] = field(default_factory=dict)  # by question, of the first ones in the store, what came
+    heard: dict[str, dict] = field(default_factory=dict)  # by question, a record of each of the first in the store
     prompt_tokens: int = 0
     completion_tokens: int = 0
 
     @classmethod
     def of(cls, planned: Iterator[tuple[dict, Call | Unsupported]], store: ResponseStore, most: int) -> "_Plan":
-        """Of what is ``planned``, with at most so many answers in a call."""
+        """The plan for all that is ``planned``, with at most ``most`` answers in a call."""
         plan = cls()
         seen: Counter[int] = Counter()  # how many repeats of a body are counted
         for _, call in planned:
@@ -246,7 +246,7 @@ class _Plan:
 
 
 def _stored(key: str, store: ResponseStore) -> dict | None:
-    """The store's record; None where there is none. One that cannot be used is taken back: it is asked for again."""
+    """The store's record, None if there is none. An unusable one is taken back, so that it is asked for again."""
     if key not in store:
         return None
     value = store.read(key)
@@ -259,7 +259,7 @@ def _stored(key: str, store: ResponseStore) -> dict | None:
 
 @dataclass
 class _Taken:
-    """What answers took, and what they are like, whenever they were given."""
+    """What answers took, and what the metadata say about them, whenever they were given."""
 
     entry: ApiEntry
     counts: Counter[str] = field(default_factory=Counter)
@@ -269,7 +269,7 @@ class _Taken:
     _seen: Counter[int] = field(default_factory=Counter)
 
     def count(self, call: Call, records: list[dict]) -> None:
-        """Add the ``records`` of a call, but for those of an equal one before."""
+        """Add the ``records`` of a call, except those that an equal call before had."""
         new = records[self._seen[name := key_number(call.name)] :]
         self._seen[name] += len(new)
         for record in new:
@@ -378,8 +378,8 @@ def exact_masses(top: list[list], temperature: float, options: Options, parser: 
     """Masses by outcome from the first token's top log-probabilities, at ``temperature`` (0 to 1).
 
     A token that is a label counts for it unless another label begins with it; any other that decides nothing is
-    unresolved, and so is the mass that was not returned. Tempering moves that mass: tokens hidden below the least
-    returned probability p, with m in sum, come to at most m p^(1/T - 1), which is what is counted.
+    unresolved, and so is the mass that was not returned. Temperature T changes that mass: hidden tokens, each below the
+    least returned probability p and with a sum of m, weigh at most m p^(1/T - 1), which is what is counted.
     """
     if temperature == 0:
         weights, hidden = [(max(top, key=itemgetter(1))[0], 1.0)], 0.0

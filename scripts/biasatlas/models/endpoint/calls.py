@@ -1,4 +1,4 @@
-"""A request as the calls that an OpenAI-compatible endpoint is sent for it, and what they may cost."""
+"""The calls that an OpenAI-compatible endpoint gets for a request, and what they may cost."""
 
 import json
 import math
@@ -17,7 +17,7 @@ from biasatlas.models.interface import ModelContext, Preview
 from biasatlas.models.sampling import Settings, fill_sampling
 from biasatlas.models.store import content, keys
 
-#: Requests are sent at this share of the limit: arrivals that the network bunches up still keep below it.
+#: Requests are sent at this share of the limit, so that they stay below it even if the network bunches them up.
 HEADROOM = 0.95
 
 #: What a call wants of the reply: the text, the first token's top log-probabilities, or those of the prompt's tokens.
@@ -35,10 +35,10 @@ class Unsupported(ValueError):
 
 @dataclass(frozen=True)
 class Call:
-    """What an endpoint is asked: one ``body``, for an answer to each of the store's ``keys``, a repeat each.
+    """One ``body`` for an endpoint, for an answer under each of the store's ``keys``, which are those of repeats.
 
-    Every call with this body has the same ``name``, the key of its first repeat. Token counts are estimates from above,
-    of the prompt and of each answer.
+    Every call with this body has the same ``name``, the key of its first repeat. Token counts, of the prompt and of
+    each answer, are upper estimates.
     """
 
     name: str
@@ -54,12 +54,12 @@ class Call:
         return self.wants == "text" and self.body.get("temperature", 1) > 0 and self.body.get("do_sample", True)
 
     def worst_cost(self, entry: ApiEntry, answers: int = 1) -> float:
-        """What so many ``answers`` in one reply may cost at most, by the estimates."""
+        """The most that a reply with this number of ``answers`` may cost, by the estimates."""
         return cost(entry, self.prompt_tokens, answers * self.completion_tokens)
 
 
 def call_of(row: Mapping, entry: ApiEntry) -> Call:
-    """What is asked to answer one request, once for each of its repeats.
+    """The call that asks for answers to one request, one for each of its repeats.
 
     Raises :class:`Unsupported` for a request that this endpoint cannot answer.
     """
@@ -80,12 +80,12 @@ def call_of(row: Mapping, entry: ApiEntry) -> Call:
 
 
 def is_exact(entry: ApiEntry) -> bool:
-    """Whether a choice is read from the first token's log-probabilities: where that is no thinking."""
+    """Whether a choice is read from the first token's log-probabilities: if it has any and is no thinking."""
     return entry.top_logprobs > 0 and not entry.thinking
 
 
 def planned_call(row: Mapping, entry: ApiEntry) -> Call | Unsupported:
-    """:func:`call_of`, with the error as a value: for those who go on with other requests."""
+    """:func:`call_of`, with the error returned rather than raised."""
     try:
         return call_of(row, entry)
     except Unsupported as reason:
@@ -106,7 +106,7 @@ def _call(entry: ApiEntry, wants: Wants, body: dict, repeats: int, prompt: str) 
 
 
 def estimate_tokens(text: str) -> int:
-    """Tokens in ``text``, about: one for a character outside ASCII, one for three within, and some for a template."""
+    """About how many tokens ``text`` has: one per character outside ASCII, one per three inside, 16 for a template."""
     wide = sum(character > "\x7f" for character in text)
     return 16 + wide + math.ceil((len(text) - wide) / 3)
 
@@ -156,7 +156,7 @@ def _thinking(entry: ApiEntry) -> dict[str, Any]:
 
 
 def _system_first(messages: list[dict]) -> list[dict]:
-    """``messages`` with what the system says put in front of what the user says first."""
+    """``messages`` with all system messages put in front of the first other one, in the same message."""
     system = [message["content"] for message in messages if message["role"] == "system"]
     rest = [dict(message) for message in messages if message["role"] != "system"]
     rest[0]["content"] = "\n\n".join([*system, rest[0]["content"]])
@@ -164,7 +164,7 @@ def _system_first(messages: list[dict]) -> list[dict]:
 
 
 def _check_exact(asked: dict) -> None:
-    """Raise where P(label) cannot be had from top log-probabilities, which are those of the untempered distribution."""
+    """Raise Unsupported if top log-probabilities, which are those at temperature 1, do not give P(label)."""
     if asked["temperature"] > 1 or asked["top_p"] < 1 or (asked["top_k"] or 0) > 0:
         raise Unsupported(
             "top log-probabilities give no exact choice above temperature 1 or with top-p or top-k; sample instead"
@@ -187,13 +187,13 @@ def _likelihood_call(asked: dict, entry: ApiEntry) -> Call:
 
 
 def echo_body(text: str, entry: ApiEntry) -> dict:
-    """The call that returns ``text``'s own log-probabilities. One token is written, since servers differ on none."""
+    """The body that asks for ``text``'s own log-probabilities, and for one new token: servers differ on none."""
     body = {"model": entry.model, "prompt": text, "max_tokens": 1, "temperature": 1.0, "echo": True, "logprobs": 1}
     return body | entry.extra_body
 
 
 def split_into_batches(calls: list[Call], entry: ApiEntry) -> Iterator[list[Call]]:
-    """``calls`` in parts that one batch takes each."""
+    """Yield ``calls`` in parts, each of which fits into one batch."""
     chunk: list[Call] = []
     size = 0
     for call in calls:
@@ -219,7 +219,7 @@ def batch_path(call: Call, entry: ApiEntry) -> str:
 
 
 def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
-    """Why the endpoint cannot answer each of ``requests``. Raises UserError for sampling settings it has not."""
+    """A preview of each of ``requests``. Raises UserError for sampling settings that the entry lacks."""
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
     planned = (planned_call(row, entry) for row in rows)
@@ -235,10 +235,10 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
 
 
 def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> dict[str, Any]:
-    """Calls, tokens, their highest cost and its currency; minutes by the entry's rates, missing where it has none.
+    """Calls, tokens, their highest cost and its currency; minutes by the entry's rates, NaN if it has none.
 
-    ``sizes`` counts requests by their settings (:func:`biasatlas.workflow.check.sizes`). As many repeats are in one
-    call as the check ``found`` that the endpoint gives. No call is taken to be in the store, or to be sent twice.
+    ``sizes`` counts requests by their settings (:func:`biasatlas.workflow.check.sizes`). One call has as many repeats
+    as the check ``found`` that the endpoint gives. No call is assumed to be in the store, or to be sent twice.
     """
     answers = min(found.n, entry.n or found.n) if found else 1
     single = (sizes["kind"] == "likelihood") | ((sizes["kind"] == "choice") & is_exact(entry))
@@ -261,9 +261,9 @@ def bound(entry: ApiEntry, sizes: pd.DataFrame, found: Found | None = None) -> d
 
 
 def prices(entry: ApiEntry) -> tuple[float, float]:
-    """The prices of a million tokens of prompt and of completion, in the entry's currency; 0 where it names none.
+    """The prices of a million tokens of prompt and of completion, in the entry's currency; 0 if it names none.
 
-    Raises UserError for `prices: known` where the package is not installed, or knows no price of the model.
+    Raises UserError for `prices: known` if the package is not installed, or knows no price of the model.
     """
     if entry.prices == "known":
         return _known(entry.model, entry.base_url)
@@ -290,12 +290,12 @@ def _known(model: str, base_url: str) -> tuple[float, float]:
 
 
 def charged(entry: ApiEntry, records: Iterable[Mapping], reserved: float) -> float:
-    """What the answers of a reply cost: all that was set aside (``reserved``) where the endpoint counts no tokens."""
+    """What the answers of a reply cost: all that was set aside (``reserved``) if the endpoint counts no tokens."""
     tokens = [(record["prompt_tokens"], record["completion_tokens"]) for record in records]
     return reserved if any(None in pair for pair in tokens) else sum(cost(entry, *pair) for pair in tokens)
 
 
 def cost(entry: ApiEntry, prompt_tokens: float, completion_tokens: float) -> float:
-    """The price of so many tokens, in the entry's currency."""
+    """The price of these numbers of tokens, in the entry's currency."""
     for_input, for_output = prices(entry)
     return (prompt_tokens * for_input + completion_tokens * for_output) / 1_000_000

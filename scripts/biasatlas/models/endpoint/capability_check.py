@@ -1,7 +1,7 @@
-"""The other end, before it is used: is it there, does it know us and the model, does it take what it will be sent.
+"""Check an endpoint before it is used: whether it answers, and takes the key, the model and what it will be sent.
 
-What it answers to the very kinds of request that it will get says how to ask the rest: several answers in one call or
-not, with a seed or not.
+The check asks requests of the kinds that the endpoint will get. Its answers show how to ask the rest: for several
+answers in one call or not, with a seed or not.
 """
 
 import dataclasses
@@ -35,25 +35,25 @@ from biasatlas.models.endpoint.transport import (
 from biasatlas.models.interface import ModelContext
 
 log, terminal = logging.getLogger(__name__), logging.getLogger(progress.__name__)
-logging.getLogger("httpx2").setLevel(logging.WARNING)  # it has a line for every request
+logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
 
 #: Half precision and another batch move a token's log-probability by less than this.
 MAX_DIFFERENCE_NATS = 0.1
 
-#: What is asked to see whether equal calls are answered differently: two honest answers are hardly ever equal.
+#: The prompt that shows whether equal calls are answered differently: two sampled answers are hardly ever equal.
 RANDOM = "Write ten random words, and nothing else."
 
 _CHECK_TIMEOUT_S = 30
-#: How often what passes is asked again, for how many seconds where the endpoint asks for fewer calls, and about how
-#: many tokens a call of the check has.
+#: How often a call is sent at most; for how many seconds, if the endpoint asks for fewer calls; and about how many
+#: tokens a call of the check has.
 _ATTEMPTS, _PATIENCE_S, _TOKENS = 3, 120, 64
 _SAMPLES = 4
-#: Answers in one call that are tried, most first: what OpenAI takes, what others do.
+#: Numbers of answers in one call that are tried, most first: what OpenAI takes, then what others do.
 _ANSWERS = (128, 8)
 
 
 def check_model(opening: ModelContext) -> str:
-    """What :func:`check` finds, as :func:`biasatlas.models.endpoint.entry.read_found` reads it."""
+    """What :func:`check` finds, as :func:`biasatlas.models.endpoint.read_found` reads it."""
     return json.dumps(dataclasses.asdict(check(cast(ApiEntry, opening.entry)))) + "\n"
 
 
@@ -144,13 +144,13 @@ class _Probe:
         return message + (listed if self.entry.model not in self.names else "")
 
     def look_at_url(self) -> str:
-        """What to try where the address may be wrong."""
+        """What to try if the address may be wrong."""
         if re.search(r"/v\d", self.entry.base_url):
             return "Compare `base_url` with the service's documentation"
         return f"Most end with a version: try `base_url: {self.entry.base_url}/v1`"
 
     def _models(self) -> set[str]:
-        """The names that the endpoint lists; empty if it lists none: not every one does, or takes the key for that."""
+        """The names that the endpoint lists; empty if it has no list, or does not take the key for it."""
         try:
             listed = json.loads(self.client.get("/models", cast_to=httpx2.Response).content)
             return {str(model["id"]) for model in listed["data"]}
@@ -163,7 +163,7 @@ class _Probe:
         return call_of(row | {"top_p": 1.0, "repeats": 1} | settings, self.entry).body
 
     def _ask(self, body: dict, wants: Wants = "text") -> list[dict]:
-        """The answers to a body, at the pace of all jobs, with some patience, more of it for rate limits."""
+        """The answers to a body, within the limits of all jobs; a failed call is repeated, longer for rate limits."""
         attempt, until = 0, time.monotonic() + _PATIENCE_S
         while True:
             self.limits.wait(_TOKENS)
@@ -191,7 +191,7 @@ class _Probe:
                     raise
 
     def _most_answers(self, seed: dict, said: bool) -> int:
-        """How many answers the endpoint gives in one call: 1 where those are copies of one, or trying would be dear."""
+        """How many answers the endpoint gives in one call: 1 if they are copies of one, or if trying costs too much."""
         if self.entry.thinking:
             return 1
         for n in _ANSWERS if self.entry.n is None else (self.entry.n,):
@@ -212,7 +212,7 @@ class _Probe:
         return 1
 
     def _is_seeded(self) -> bool:
-        """Whether equal calls differ where each has a seed of its own."""
+        """Whether the answers to equal calls differ if each call has a seed of its own."""
         body = self._body(max_tokens=24)
         try:
             texts = {self._ask(body | {self.seed: seed})[0]["text"] for seed in (11, 22, 33)}
@@ -228,7 +228,7 @@ class _Probe:
         return False
 
     def _check_top(self) -> None:
-        """Raise UserError unless top log-probabilities come as many as were asked for."""
+        """Raise UserError if the endpoint gives no top log-probabilities; warn if it gives fewer than asked for."""
         body = self._body(max_tokens=1) | {"logprobs": True, "top_logprobs": self.entry.top_logprobs}
         try:
             (record, *_) = self._ask(body, "first_token")
@@ -243,11 +243,11 @@ class _Probe:
             log.warning("%s gives %d top log-probabilities, not %d", self.where, count, self.entry.top_logprobs)
 
     def _check_logprobs(self) -> None:
-        """Raise UserError unless echoes have the log-probabilities of writing, in whatever order they are asked.
+        """Raise UserError unless an echoed token is as probable as when it was written, whatever the order of texts.
 
-        The endpoint writes a token and says how probable it was; appended to the text and echoed, it must be so again,
-        and again when all texts are echoed once more in another order: what a server keeps of one must not change the
-        next.
+        The endpoint writes a token and says how probable it was. Appended to its text and echoed, the token must be as
+        probable; so must all tokens when the texts are echoed again in another order, since what a server keeps of one
+        text must not change the next.
         """
 
         def logprobs(text: str, echo: bool) -> dict:
@@ -262,7 +262,7 @@ class _Probe:
                 whole = logprobs(text + token, echo=True)
                 echoed = continuation_logprobs(whole, text, token)
                 echoes[text + token] = whole["logprobs"][:-1]
-                # A token without text, or read as part of another or as several, says nothing.
+                # A token without text, or read as part of another or as several, cannot be compared.
                 if token and len(echoed) == 1 and echoed[0] is not None:
                     differences.append(abs(echoed[0] - written["logprobs"][0]))
             shuffled = list(echoes)

@@ -213,7 +213,7 @@ class ApiEntry(Entry):
 
     @property
     def deviation(self) -> str:
-        """What is asked otherwise than protocols say, in words; '' where nothing is."""
+        """How requests deviate from protocols, in words; '' if they do not."""
         return f"asked without {' and '.join(self.without)}" if self.without else ""
 
     @property
@@ -229,7 +229,7 @@ class ApiEntry(Entry):
     @field_validator("base_url")
     @classmethod
     def _one_spelling(cls, url: str) -> str:
-        """Without a slash at the end: it is the same endpoint, and its answers are the same. Refuse what is none."""
+        """The URL without a slash at its end, so one endpoint has one spelling. Refuse what is no endpoint's URL."""
         if (end := re.search(r"/((chat/)?completions|chat|responses|messages|embeddings|models)/?$", url)) is not None:
             raise ValueError(f"ends with {end[0]}, which is added to each call; end it with the version, as /v1")
         try:
@@ -248,7 +248,7 @@ class ApiEntry(Entry):
     @field_validator("extra_body")
     @classmethod
     def _only_further(cls, body: dict[str, Any]) -> dict[str, Any]:
-        """Refuse fields that a request or another key says, and values that are no JSON."""
+        """Refuse fields that a request or another key sets, and values that JSON cannot hold."""
         for name in body:
             for why, names in _NOT_EXTRA.items():
                 if name.strip().lower() in names.split():
@@ -266,7 +266,7 @@ class ApiEntry(Entry):
     @field_validator("extra_headers")
     @classmethod
     def _no_secrets(cls, headers: dict[str, str]) -> dict[str, str]:
-        """Refuse headers that calls have anyway, or that hold a key, one that stands twice, and what no header is."""
+        """Refuse headers that calls set themselves or that may hold a key, duplicates, and what is no header."""
         if len({name.lower() for name in headers}) < len(headers):
             raise ValueError("names that differ by case alone are one header; keep one of them")
         for name, value in headers.items():
@@ -307,7 +307,7 @@ class ApiEntry(Entry):
 
     @model_validator(mode="after")
     def _within_dialect(self) -> "ApiEntry":
-        """Refuse what the dialect never has."""
+        """Refuse what the dialect does not support."""
         dialect = services().dialects[self.dialect]
         if self.thinking and self.thinking.how == "body":
             refuse_both("extra_body", self.extra_body, dialect.thinking)
@@ -352,7 +352,7 @@ class ApiEntry(Entry):
     @field_validator("model", "extra_headers")
     @classmethod
     def _written_out(cls, value: str | dict[str, str]) -> str | dict[str, str]:
-        """Refuse what a shell would fill in."""
+        """Refuse shell variables: nothing fills them in."""
         if "${" in str(value):
             raise ValueError(f"{masked(str(value))!r}: no variable is filled in here; write out what it stands for")
         return value
@@ -380,7 +380,7 @@ def api_key(entry: ApiEntry) -> str:
 
 
 def service_of(entry: ApiEntry) -> str:
-    """The name of the service behind an ``entry``; '' where it is not known."""
+    """The name of the service behind an ``entry``; '' if it is not known."""
     return entry.service or services().named(entry.base_url)
 
 

@@ -1,7 +1,7 @@
-"""What an endpoint said: a reply, strictly read and within bounds, as the record that the store keeps.
+"""Parse an endpoint's reply, strictly and within bounds, into the records that the store keeps.
 
-What an answer hangs on (text, finish reason, log-probabilities) must be right, or there is no answer. What only says
-more about it (tokens, names) is taken as unknown where it is not right: the answer was paid for.
+The parts that make an answer (text, finish reason, log-probabilities) must be valid, or there is no answer. Parts that
+only add to it (tokens, names) count as unknown if they are not valid: the answer was paid for.
 """
 
 import json
@@ -27,14 +27,14 @@ from biasatlas.benchmarks.shared.parsing.normalise import split_thinking
 from biasatlas.models.endpoint import VERSION, Status, services
 from biasatlas.models.endpoint.calls import Wants
 
-#: Log-probabilities in nats; rounding may put one just above 0.
+#: Bounds of log-probabilities in nats (rounding may put one just above 0), and what vLLM gives for a missing one.
 LEAST_LOGPROB, MOST_LOGPROB, _ABSENT = -9998.0, 1e-4, -9999
-#: How far the probabilities of several tokens may add to more than 1.
+#: The most that the probabilities of several tokens may add to.
 MOST_MASS = 1 + 1e-3
 
 _MOST_TOKENS = 100_000_000
 
-#: Control and format characters, halves of pairs, and the two that end a line or a paragraph.
+#: Control and format characters, halves of surrogate pairs, and the two that end a line or a paragraph.
 _UNPRINTABLE = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 T = TypeVar("T")
@@ -56,7 +56,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
 
-#: What is None where it is anything else.
+#: A T, or None in place of anything else.
 Known = Annotated[T | None, WrapValidator(_or_none)]
 Tokens = Annotated[int, Field(ge=0, le=_MOST_TOKENS)]
 Name = Annotated[str, Field(max_length=300), AfterValidator(printable)]
@@ -64,7 +64,7 @@ Logprob = Annotated[float, Field(ge=LEAST_LOGPROB, le=MOST_LOGPROB)]
 
 
 def _said(content: Any) -> Any:
-    """What is said in a message that comes in parts: those of type text, not what was thought."""
+    """The text of a message that comes in parts: those of type text, without thinking."""
     if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
         return content
     said = [part.get("text") for part in content if part.get("type") == "text"]
@@ -72,14 +72,14 @@ def _said(content: Any) -> Any:
 
 
 def _thought(content: Any) -> str:
-    """What is thought in a message that comes in parts, which may have parts themselves."""
+    """The thinking in a message that comes in parts, which may have parts themselves."""
     parts = content if isinstance(content, list) else []
     found = [part.get("thinking") for part in parts if isinstance(part, dict) and part.get("type") == "thinking"]
     said = (_said(thought) for thought in found)
     return "".join(_whole_characters(text) for text in said if isinstance(text, str))
 
 
-#: Half a surrogate pair fits no file.
+#: A text in which halves of surrogate pairs, which no file can hold, are replaced.
 Text = Annotated[str, BeforeValidator(lambda text: _whole_characters(text))]
 
 
@@ -87,7 +87,7 @@ def _whole_characters(text: Any) -> Any:
     return text.encode("utf-8", "replace").decode() if isinstance(text, str) else text
 
 
-#: What was thought, if it is a text; nothing hangs on it.
+#: Thinking, '' if it is no text: no answer depends on it.
 Thought = Annotated[str, BeforeValidator(lambda text: _whole_characters(text) if isinstance(text, str) else "")]
 
 _Pair = Annotated[tuple[str, Logprob], Strict(False)]
@@ -99,7 +99,7 @@ class _Top(_Strict):
 
 
 def _without_absent(tops: Any) -> Any:
-    """Tokens that have a value: vLLM lists others with -9999."""
+    """The tokens that have a value: vLLM also lists others, with -9999."""
     absent = [isinstance(top, dict) and top.get("logprob") == _ABSENT for top in tops] if isinstance(tops, list) else []
     return [top for top, drop in zip(tops, absent, strict=True) if not drop] if any(absent) else tops
 
@@ -116,7 +116,7 @@ class _Position(_Strict):
 
 
 class ChatLogprobs(_Strict):
-    """Log-probabilities of what was written, by token; what is used are the most likely first tokens."""
+    """Log-probabilities of what was written, by token; only the most likely first tokens are used."""
 
     content: Annotated[list[_Position], Field(min_length=1)]
 
@@ -137,7 +137,7 @@ class EchoLogprobs(_Strict):
 
 
 class Message(_Strict):
-    """What the endpoint says."""
+    """The message of an answer."""
 
     content: Annotated[Text | None, BeforeValidator(_said)] = None
     refusal: Text | None = None
@@ -149,12 +149,12 @@ class Message(_Strict):
 
     @property
     def thought(self) -> str:
-        """What was thought before anything was said, where the endpoint keeps it apart."""
+        """The thinking before the answer, if the endpoint keeps it apart."""
         return self.chunks or self.reasoning_content or self.reasoning
 
 
 class ChatChoice(_Strict):
-    """One answer of a chat; ``logprobs`` are read by those who asked for them."""
+    """One answer of a chat; ``logprobs`` are only validated if they were asked for."""
 
     finish_reason: Name | None = None
     message: Message
@@ -180,13 +180,13 @@ class _Usage(_Strict):
 
     @property
     def thought(self) -> int | None:
-        """Tokens of thinking; None where none are told. Gemini has them in the total alone."""
+        """Tokens of thinking; None if the endpoint does not say. Gemini counts them in the total only."""
         told = self.completion_tokens_details.reasoning_tokens if self.completion_tokens_details else None
         return told or self._beyond or told
 
     @property
     def written(self) -> int | None:
-        """Tokens that are paid for as written, those of thinking among them; xAI counts these beside the others."""
+        """Tokens that are paid for as completion, with those of thinking, which xAI counts separately."""
         if self.completion_tokens is None:
             return None
         beside = self.thought or 0
@@ -219,11 +219,11 @@ class EchoReply(_Reply):
 
 
 class Record(_Strict):
-    """What the store keeps of an answer; ``version`` 1 had none of what says where it comes from.
+    """What the store keeps of an answer; ``version`` 1 did not say where it comes from.
 
     ``time`` is in seconds since 1970, ``attempt`` counts from 1, ``choice`` is the answer's place among those of one
-    reply, whose tokens are shared out among them. ``thinking`` is what was thought before the answer, and no part of
-    it; its tokens are among ``completion_tokens``. A record with ``tokens`` has ``logprobs``.
+    reply, which share its tokens. ``thinking`` came before the answer and is no part of it; its tokens are among
+    ``completion_tokens``. A record with ``tokens`` has ``logprobs``.
     """
 
     version: Annotated[int, Field(ge=1)] = 1
@@ -267,14 +267,14 @@ Reply = TypeVar("Reply", ChatReply, EchoReply)
 class BadReply(ValueError):
     """A reply with status 200 that is no answer; it may be asked again.
 
-    One that came whole and says what nobody knows is ``unknown``: it may be about its prompt.
+    It is ``unknown`` if it is complete but says what nobody knows: it may be about its prompt.
     """
 
     unknown = False
 
 
 def _broken(finish: str) -> BadReply:
-    """What is wrong about a choice whose ``finish`` reason is no end of an answer."""
+    """The error for a choice whose ``finish`` reason does not end an answer."""
     known = services().is_known(finish)
     why = "the endpoint broke off:" if known else "nobody knows the" if finish else "no"
     error = BadReply(f"{why} finish reason {finish}".strip())
@@ -285,8 +285,8 @@ def _broken(finish: str) -> BadReply:
 def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict | None]:
     """The records of a reply's choices: what the store keeps, None for a choice that is no answer.
 
-    The tokens that the endpoint counts for all are shared out among those that are. Of a model that ``thinks`` the text
-    is cut behind its thinking. Raises :class:`BadReply` for anything that holds no answer.
+    Completion tokens are divided evenly among the answers; prompt tokens count for the first. If the model ``thinks``,
+    its thinking is cut from the text. Raises :class:`BadReply` for anything that holds no answer.
     """
     reply = _read(content, EchoReply) if wants == "prompt" else _read(content, ChatReply)
     records: list[dict | None] = []
@@ -317,7 +317,7 @@ def read_reply(content: bytes, wants: Wants, thinks: bool = False) -> list[dict 
 
 
 def _read(content: bytes, schema: type[Reply]) -> Reply:
-    """A reply as what it should be; a byte order mark and halves of surrogate pairs are read over."""
+    """The reply, validated by ``schema``; a byte order mark and halves of surrogate pairs are tolerated."""
     text = content.decode("utf-8-sig", "replace")
     if text.lstrip().startswith("<"):
         raise BadReply("no answer: a web page, not JSON")
@@ -335,12 +335,12 @@ def _read(content: bytes, schema: type[Reply]) -> Reply:
 
 
 def _part(tokens: int | None, place: int, shares: int) -> int | None:
-    """The tokens of a reply that its choice at ``place`` takes: an even share, the first ones one more."""
+    """The tokens for the answer at ``place``: an even share (the first ones have one more); 0 beyond ``shares``."""
     return None if tokens is None else tokens // shares + (place < tokens % shares) if place < shares else 0
 
 
 def _first(error: ValidationError) -> str:
-    """The first thing that is wrong."""
+    """The first fault, in words."""
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(map(str, first['loc'])) or 'the reply'}: {first['msg']}"
 
@@ -380,7 +380,7 @@ def _record(choice: ChatChoice | EchoChoice | None, wants: Wants, thinks: bool) 
 
 
 def stored(value: dict) -> dict | None:
-    """A record as the store has it, however old; None for what is none, and must be asked for again."""
+    """The record that the store has, of any version; None if it is no record and must be asked for again."""
     try:
         record = Record.model_validate(value).model_dump()
     except ValidationError:
@@ -395,16 +395,15 @@ def stored(value: dict) -> dict | None:
 
 
 def is_declined(record: dict) -> bool:
-    """Whether the service or the model declined what a store's ``record`` is about."""
+    """Whether a store's ``record`` says that the service or the model declined to answer."""
     return record.get("status") in ("filtered", "refused")
 
 
 def continuation_logprobs(record: dict, prefix: str, continuation: str) -> list[float | None]:
     """The log-probabilities (nats) of the tokens that end inside ``continuation``, from the echo of both joined.
 
-    Tokens are matched with the text from the front and, where a character is cut into bytes and shows as no text, from
-    the back. The last token is the one that was written, not read. Raises :class:`BadReply` where neither reaches the
-    boundary.
+    Tokens are matched with the text from the front or, if a part of a character there shows as no text, from the back.
+    The last token was written, not read, and is left out. Raises :class:`BadReply` if neither way reaches the boundary.
     """
     tokens, logprobs = record["tokens"], record["logprobs"]
     count = record["prompt_tokens"] or len(tokens) - 1

@@ -1,7 +1,7 @@
-"""Calls sent one by one, or through an endpoint's Batch API, each as often as it takes or may take.
+"""Send calls one by one, or through an endpoint's Batch API, until they are answered or their attempts are used up.
 
-A batch under way is a small file beside the store, written before the batch exists: after a kill at any moment it is
-found again, by its id or by that of its input file, and not paid for twice.
+A batch under way has a small file beside the store, written before the batch exists. So after a kill at any moment the
+batch is found again, by its id or by that of its input file, and not paid for twice.
 """
 
 import asyncio
@@ -32,23 +32,23 @@ from biasatlas.progress import Progress
 
 log = logging.getLogger(__name__)
 
-#: After SIGTERM calls in flight have so long to be answered: schedulers kill after 30 s.
+#: Seconds that calls in flight have to be answered after SIGTERM: schedulers kill after 30 s.
 DRAIN_S = 20.0
 
-#: Seconds between two looks at a batch, and at a call that another process has.
+#: Seconds between two looks at a batch, and at a call that another process has claimed.
 POLL_S, _CLAIM_POLL_S = 15, 0.1
 
-#: How often a call is sent whose replies come whole and say what nobody knows: each is paid for.
+#: How often a call is sent whose replies are complete but say what nobody knows: each is paid for.
 _UNKNOWN = 3
 
-#: For how many seconds an endpoint may ask for fewer calls, and answer none, before the job stops: a minute's limit, or
-#: an hour's in part, is waited for; a day's is not.
+#: For how many seconds an endpoint may ask for fewer calls, and answer none, before the job stops: long enough for a
+#: minute's limit or a part of an hour's, but not for a day's.
 _PATIENCE_S = 600
 
-#: A clock that is ahead by so many seconds more was slept through, or set.
+#: If the clock gains more seconds than this, the machine slept or the clock was set.
 _ASLEEP_S = 60
 
-#: What a batch comes to.
+#: The statuses of a batch that has ended.
 _ENDED = {"completed", "expired", "cancelled", "failed"}
 
 
@@ -77,14 +77,14 @@ class _Paid:
 
 
 class _Sender:
-    """A client under its endpoint's limits, and how many of its calls are in flight."""
+    """Sends calls within the endpoint's limits, and keeps track of those in flight."""
 
     def __init__(self, job: Job, found: Found):
         self.job, self.entry, self.found = job, job.entry, found
         self.service = service_of(job.entry)
         self.limits = Limits(job.entry)
         self.answers = found.n  # the most in one call
-        self.claimed: deque[Call] = deque()  # by other processes, when we came to them
+        self.claimed: deque[Call] = deque()  # calls that other processes had claimed before us
         self.asking: set[str] = set()
         self.sending: set[asyncio.Task] = set()
         self.reserved = 0
@@ -107,13 +107,13 @@ class _Sender:
         finally:
             for task in (ticker, *workers):
                 task.cancel()
-            await asyncio.gather(ticker, *workers, return_exceptions=True)  # each gives its place back
+            await asyncio.gather(ticker, *workers, return_exceptions=True)  # each frees its slot
             self.job.sync()
             self.limits.close()
             await self.client.close()
 
     def _interrupt(self, workers: list[asyncio.Task]) -> None:
-        """Let calls in flight end, for a while, and all else at once."""
+        """Give calls in flight some time to end; end everything else at once."""
         if not self.interrupted:
             log.warning("interrupted: waiting at most %.0f s for %d calls in flight", DRAIN_S, self.reserved)
         late = asyncio.get_running_loop().call_later
@@ -129,7 +129,7 @@ class _Sender:
             await self._ask(call)
 
     async def _next(self, queue: Iterator[Call]) -> Call | None:
-        """The next call; where only those are left that other processes have, one of those, after a while."""
+        """The next call; if other processes have claimed all that are left, one of these, after a pause."""
         for call in queue:
             return call
         if self.claimed:
@@ -139,7 +139,7 @@ class _Sender:
         return None
 
     async def _ask(self, call: Call) -> None:
-        """Get an answer for each key of a call that has none, unless another process is about it."""
+        """Get an answer for each key of a call that lacks one, unless another process has claimed the call."""
         journal, store = self.job.journal, self.job.store
         if not journal.claim(call.name):
             self.claimed.append(call)
@@ -158,7 +158,7 @@ class _Sender:
             journal.release(call.name)
 
     async def _answer(self, call: Call) -> None:
-        """Keep the answers to a call, after as many attempts as they take or may take."""
+        """Send a call until its answers have come or its attempts are used up, and keep the answers."""
         left, reason, most = call.keys, "", self.answers
         attempt = sent = unknown = 0
         found = Outcome("retry")
@@ -191,12 +191,12 @@ class _Sender:
                     reason = self._status_reason(error, found, time.time() - began)
                     paid.cost = paid.cost if found.kind == "thought" else 0.0
                     if not found.records and len(keys) > 1 and error.status_code in (400, 422):
-                        most, attempt = 1, 0  # it may be the `n`
+                        most, attempt = 1, 0  # the `n` may be the reason
                         continue
                 except (openai.OpenAIError, httpx2.HTTPError, ValueError, TimeoutError) as error:
                     paid.cost = 0.0 if isinstance(error.__cause__, httpx2.ConnectError) else paid.cost
                     found, reason = Outcome("retry"), transport.broken_reason(error, self.entry)
-                if record := next(iter(found.records), None):  # of an error that ends the matter
+                if record := next(iter(found.records), None):  # of an error that counts as an answer
                     kept = {key: record | {"choice": place} for place, key in enumerate(keys)}
                     self.job.keep(kept, sent, call.name)
                     left, attempt = [key for key in left if key not in keys], 0
@@ -210,7 +210,7 @@ class _Sender:
             self.job.give_up(left, reason, found)
 
     def _keep(self, call: Call, keys: list[str], found: Outcome, sent: int) -> dict[str, dict]:
-        """Keep a reply's answers to ``keys``, perhaps to fewer: by key."""
+        """Keep a reply's answers to ``keys``, or to some of them; return these by key."""
         kept = dict(zip(keys, (record for record in found.records if record), strict=False))
         self.job.keep(kept, sent, call.name)
         filtered = all(record["status"] == "filtered" for record in kept.values())
@@ -220,10 +220,10 @@ class _Sender:
 
     @contextlib.asynccontextmanager
     async def _turn(self, call: Call, keys: list[str]) -> "AsyncIterator[_Paid | None]":
-        """When a call for ``keys`` may be sent, with what it may cost set aside; None: it is not to be.
+        """Wait until a call for ``keys`` may be sent, and set aside what it may cost; yields None if it may not.
 
-        In the block ``cost`` is corrected to what it did cost. Until better is known that is all: what broke on its way
-        may have been charged.
+        The block sets ``cost`` to what the call did cost. Until then it is all that was set aside, since a call that
+        broke on its way may have been charged.
         """
         worst = call.worst_cost(self.entry, len(keys))
         async with self.limits.slot():
@@ -269,12 +269,12 @@ class _Sender:
         return False
 
     def _heed(self, found: Outcome, text: str) -> None:
-        """Stop the job where every other call would fail alike."""
+        """Stop the job if every other call would fail alike."""
         if message := transport.fatal(found.kind, text, self.entry):
             self.job.halt(message)
 
     def _status_reason(self, error: openai.APIStatusError, found: Outcome, round_trip_s: float) -> str:
-        """The reason that an error status gives, having heeded what it asks for: to stop, or to wait."""
+        """The reason that an error status gives. If the error asks for it, stops the job or delays all calls."""
         said = transport.error_text(error, self.entry)
         self._heed(found, said)
         wait_s = transport.retry_after_s(error.response.headers)
@@ -296,9 +296,9 @@ class _Sender:
         return f"{error.status_code} {said}"
 
     async def _tick(self) -> None:
-        """Put what was stored on the disk every second, and say every now and then how far the job is."""
+        """Every second, put what was stored on the disk, and report how far the job is."""
         progress = Progress("answers", self.job.total)
-        before = time.time() - time.monotonic()  # which does not go on while the machine sleeps
+        before = time.time() - time.monotonic()  # the latter stands still while the machine sleeps
         while True:
             await asyncio.sleep(1)
             away_s, before = time.time() - time.monotonic() - before, time.time() - time.monotonic()
@@ -319,8 +319,8 @@ class _Sender:
 def in_batches(missing: list[Call], job: Job) -> None:
     """Answer the ``missing`` calls of a ``job``, each for one answer, by batches, in as many rounds as it takes.
 
-    One job at a time works through the batches of a store; others wait, and find the answers. Where nothing is known to
-    pass, the first questions go alone: if all are declined, or silent, the rest is not paid for.
+    One job at a time works through the batches of a store; others wait, and find the answers. If no question is known
+    to be answered, the first go alone: if all are declined, or say nothing, the rest is not paid for.
     """
     with contextlib.ExitStack() as stack:
         while not stack.enter_context(job.journal.batches()):
@@ -346,7 +346,7 @@ def in_batches(missing: list[Call], job: Job) -> None:
 
 
 def _first_questions(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
-    """One call for each of the first questions, where none has an answer yet and more are to come; else nothing."""
+    """One call for each of the first questions, if none was answered yet and more are to come; else nothing."""
     first = {call.name: call for call in reversed(wanted.values()) if call.keys[0] not in job.store}
     if job.declined is None or len(first) < DECLINED or len(wanted) == DECLINED:
         return {}
@@ -358,7 +358,7 @@ def _unanswered(wanted: dict[str, Call], job: Job) -> dict[str, Call]:
 
 
 def _batches_of(client: openai.OpenAI, rest: dict[str, Call], job: Job) -> list[Path]:
-    """The batches that hold the calls of ``rest``, those that are new among them."""
+    """The files of the batches with the calls of ``rest``: those under way, and new ones."""
     folder = job.store.folder / "batches"
     waiting = [path for path in sorted(folder.glob("*.json")) if rest.keys() & _read_state(path)["keys"].keys()]
     for path in waiting:
@@ -386,7 +386,7 @@ def _upload(client: openai.OpenAI, chunk: list[Call], folder: Path, job: Job) ->
 
 
 def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call]) -> dict[str, Outcome]:
-    """Wait for a batch and keep what it answered; the outcomes of calls that may be sent again, by key."""
+    """Wait for a batch and keep what it answered; return the outcomes of calls that may be sent again, by key."""
     state = _read_state(path)
     if state["batch"] is None:
         state["batch"] = transport.persist(job.entry, lambda: transport.start_batch(client, state, path))
@@ -428,7 +428,7 @@ def _collect(client: openai.OpenAI, path: Path, job: Job, wanted: dict[str, Call
 
 
 def _wait_for_batch(client: openai.OpenAI, name: str, path: Path, job: Job) -> Batch:
-    """The batch once it has ended."""
+    """Wait until the batch has ended, and return it."""
     logged, progress = "", Progress("calls of a batch", len(_read_state(path)["keys"]))
     while True:
         batch = transport.persist(

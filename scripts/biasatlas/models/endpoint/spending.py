@@ -1,8 +1,8 @@
-"""What calls take: an endpoint's limits, a model's budget, a job's own account.
+"""What calls may take, and took: an endpoint's limits, a model's budget, a job's own account.
 
-Limits are kept by all jobs of a user together; a budget by all jobs that see a model's store. Numbers live in
-small files under exclusive locks that the kernel releases when a process dies, whatever killed it. Libraries count
-in one process (aiolimiter), need a server (limits, throttled-py) or let a minute's requests go at once.
+All jobs of a user keep the limits together; all jobs that see a model's store keep its budget. Numbers are in small
+files under exclusive locks that the kernel releases when a process dies, whatever killed it. Libraries count in one
+process (aiolimiter), need a server (limits, throttled-py) or send a minute's requests at once.
 """
 
 import asyncio
@@ -36,22 +36,22 @@ log = logging.getLogger(__name__)
 #: The file in a store that holds what was spent.
 SPENT = "spent"
 
-#: Seconds: between two looks for a free place, that a turn may be late, that the next may be ahead, and that anyone
-#: asks to wait.
+#: Seconds: between two looks for a free slot; that a turn may be late; that the next one may be ahead; and that an
+#: endpoint may ask to wait.
 _POLL_S, _LATE_S, _LONGEST_TURN_S, _LONGEST_S = 0.02, 0.01, 60, 3600
 
-#: The gap between calls to an endpoint that has asked for fewer: seconds at first and at most, how it grows each time
-#: that it asks (once a round trip, with a stop), and shrinks with each answer. Simulated without Retry-After, 16 in
+#: The gap between calls to an endpoint that has asked for fewer: seconds at first and at most; its factors when it asks
+#: again (once a round trip) and with each answer; seconds of a stop when it asks. Simulated without Retry-After, 16 in
 #: flight at most: 1.1 calls an answer at a cap of 3 a second, 1.4 at 20 a minute, 1.0 at 50 a second.
 _GAP_S, _LONGEST_GAP_S, _SLOWER, _FASTER, _STOP_S = 0.1, 20.0, 1.5, 0.985, 0.5
-#: So many seconds after it last asked for fewer, as when a used-up day is over, the gap shrinks so much instead.
+#: From _OVER_S after it last asked for fewer (a used-up day may be over), the gap shrinks by the factor _OVER instead.
 _OVER_S, _OVER = 180, 0.9
 
-#: Requests that an endpoint will not answer, before any that it does, which say that it will answer none. Of so many
-#: first replies ``_SILENT`` without a word say that the rest will be so, and ``DECLINED`` first questions likewise.
+#: An endpoint that will not answer _FIRST requests, and answered none before, is taken to answer none. If _SILENT of
+#: the first _FIRST replies say nothing, or the first DECLINED questions are all declined, the rest is not asked.
 _FIRST, _SILENT, DECLINED = 20, 18, 50
 
-#: How many times the cost of the first calls may be what it was bound to be: services count tokens a little otherwise.
+#: The first calls may cost this many times their upper bound: services count tokens a little differently.
 _DEARER = 2
 
 #: Characters that are kept of a reply that is no answer.
@@ -63,8 +63,8 @@ _NUMBER = struct.Struct("dI")
 class Limits:
     """Requests and tokens per minute, and requests in flight, of one model at one endpoint under one key.
 
-    Where the endpoint asks for fewer calls, the gap between those of all jobs grows, and shrinks again. The files lie
-    in the user's cache, which all nodes of a cluster see.
+    When the endpoint asks for fewer calls, the gap between those of all jobs grows, and later shrinks again. The files
+    are in the user's cache, which all nodes of a cluster see.
     """
 
     def __init__(self, entry: ApiEntry):
@@ -101,7 +101,7 @@ class Limits:
         return None
 
     async def turn(self, tokens: float) -> None:
-        """Wait until one more request of so many ``tokens`` keeps both rates (evenly spaced, no burst)."""
+        """Wait until one more request with this number of ``tokens`` keeps both rates (evenly spaced, no burst)."""
         async with self._queue:
             while (wait_s := self._wait_s(tokens)) > 0:
                 if wait_s > 60:
@@ -109,19 +109,19 @@ class Limits:
                 await asyncio.sleep(wait_s)
 
     def wait(self, tokens: float) -> None:
-        """:meth:`turn`, for who sends one request at a time."""
+        """:meth:`turn`, for callers that send one request at a time."""
         while (wait_s := self._wait_s(tokens)) > 0:
             time.sleep(wait_s)
 
     def slow(self, asked_s: float, round_trip_s: float) -> None:
-        """Send less: the endpoint asked so ``round_trip_s`` after a call, and to wait ``asked_s`` (0: not said)."""
+        """Send less: the endpoint asked to, ``round_trip_s`` after a call, and to wait ``asked_s`` (0: not said)."""
         now = time.time()
         with _number(self._slowed) as slowed:
             # Calls that were in flight together are told the same.
             again = 0 <= now - slowed[0] < round_trip_s
             slowed[0] = slowed[0] if again else now
         if not again:
-            # One that says how long refused too many calls together, which those twice as far apart are not.
+            # If it says how long, calls need not be further apart than twice that.
             longest = min(_LONGEST_GAP_S, 2 * asked_s or _LONGEST_GAP_S)
             with _number(self._gap) as gap:
                 gap[0] = max(gap[0], min(longest, max(_GAP_S, gap[0] * _SLOWER)))
@@ -137,13 +137,13 @@ class Limits:
         """Seconds to wait before asking again; 0: the turn is taken."""
         with _number(self._held) as held, _number(self._pace) as due, _number(self._gap) as gap:
             now, spacing_s = time.time(), max(self._request_s, self._token_s * tokens, min(gap[0], _LONGEST_GAP_S))
-            # What lies further ahead than a turn does, or than anyone asks to wait, was written by a clock that is
+            # A time further ahead than any turn, or than an endpoint may ask to wait, was written by a clock that is
             # wrong.
             ahead = ((held[0], _LONGEST_S), (due[0], max(_LONGEST_TURN_S, spacing_s)))
             wait_s = max((until - now for until, most_s in ahead if until < now + most_s), default=0.0)
             if wait_s > 0:
                 return wait_s
-            # Who wakes a little late does not lose the time: else the rate would never be reached.
+            # A caller that wakes a little late does not lose the time: else the rate would never be reached.
             due[0] = max(min(due[0], now), now - min(spacing_s, _LATE_S)) + spacing_s
             return 0.0
 
@@ -153,7 +153,7 @@ class Limits:
             held[0] = max(held[0], time.time() + seconds)
 
     def close(self) -> None:
-        """Release everything."""
+        """Release all slots."""
         for slot in self._slots:
             os.close(slot)
 
@@ -161,7 +161,7 @@ class Limits:
 class Budget:
     """What a model has cost so far, and may cost, over all jobs and runs that share its store's ``folder``.
 
-    ``recount`` says what the stored answers come to, where the file is damaged.
+    ``recount`` says what the stored answers cost, in case the file is damaged.
     """
 
     def __init__(self, folder: str | os.PathLike, limit: float | None, recount: Callable[[], float] = lambda: 0.0):
@@ -170,18 +170,18 @@ class Budget:
         self._path.parent.mkdir(parents=True, exist_ok=True)
 
     def raise_to(self, stored: bytes) -> None:
-        """Count what such a file holds elsewhere, where it is more."""
+        """Raise the sum to the one that such a file holds elsewhere, if that is more."""
         with self._spent() as spent:
             spent[0] = max(spent[0], _unpack(stored) or 0.0)
 
     @property
     def stored(self) -> bytes:
-        """The file as it is."""
+        """The content of the file."""
         with self._spent():
             return self._path.read_bytes()
 
     def reserve(self, cost: float) -> bool:
-        """Set ``cost`` aside before a call that may come to so much; False, and nothing set aside, if it is not there.
+        """Set ``cost`` aside before a call that may cost so much; False, and nothing set aside, if it is too much.
 
         A process that is killed leaves the costs of its calls in flight set aside: they may have been charged.
         """
@@ -194,7 +194,7 @@ class Budget:
             return True
 
     def settle(self, reserved: float, cost: float) -> None:
-        """Replace what was set aside for a call by what it did cost."""
+        """Replace what was set aside for a call by what the call did cost."""
         if cost != reserved:
             with self._spent() as spent:
                 spent[0] += cost - reserved
@@ -211,9 +211,9 @@ class Budget:
 
 @contextlib.contextmanager
 def _number(path: Path, damaged: Callable[[], float] = lambda: 0.0) -> Iterator[list[float]]:
-    """The one number in the file ``path`` (0 when new), in a list, for one process at a time to change in the block.
+    """Yield the number in the file ``path`` (0 if new), in a list; one process at a time can change it in the block.
 
-    It is at least 0 and has a checksum; one that is not right is taken to be what ``damaged`` says.
+    It is at least 0 and has a checksum; a damaged one is replaced by what ``damaged`` says.
     """
     descriptor = _open(path)
     try:
@@ -247,7 +247,7 @@ def _unpack(stored: bytes) -> float | None:
 
 
 def _cache() -> Path:
-    """The user's cache, or the temporary folder where there is none to write to."""
+    """The user's cache, or the temporary folder if the cache cannot be written to."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     try:
         cache.mkdir(parents=True, exist_ok=True)
@@ -261,10 +261,10 @@ def _open(path: Path) -> int:
 
 
 class Job:
-    """What :mod:`.send` reports to: why calls ``failed``, by key, and any reason to ``stop``.
+    """The account of a job, which :mod:`.send` keeps: why calls ``failed``, by key, and any reason to ``stop``.
 
-    ``total`` is the number of answers that the job is about, with those ``before`` that were in the store. A request
-    that the endpoint will not answer, others having passed, is a row without an answer; else it is the entry's fault.
+    ``total`` counts all answers that the job is about, ``before`` those that were in the store. A request that the
+    endpoint will not answer is a row without an answer, if others were answered; else the entry is at fault.
     """
 
     def __init__(self, entry: ApiEntry, store: ResponseStore, journal: Journal, total: int, before: int = 0):
@@ -275,18 +275,18 @@ class Job:
         self.failed: dict[str, str] = {}
         self.unanswered: set[str] = set()  # those of them that the endpoint will not answer
         self.passed = before
-        self.silent: list[str] = []  # of the first replies why each says nothing, '' of those that say something
+        self.silent: list[str] = []  # why each of the first replies says nothing; '': it says something
         untried = entry.max_failed_share < 1 and all(map(is_declined, store.values()))
         self.declined: dict[str, str] | None = {} if untried else None  # how, by question; None once one is answered
         self.reasons: Counter[str] = Counter()
         self.stop: UserError | None = None
         self.trouble = ""  # why the last call failed, '' once one after it is answered
-        self.charges: list[tuple[float, float]] = []  # of the first calls what they might cost at most, and did
+        self.charges: list[tuple[float, float]] = []  # highest and real cost of each of the first calls
         self.answered = 0
         self.cost = 0.0  # of the answers that came, as the endpoint counts their tokens
 
     def keep(self, records: dict[str, dict], attempt: int, question: str = "") -> None:
-        """Put the records of a reply into the store; ``question`` is the call's name, '' of another job's batch."""
+        """Put the records of a reply into the store; ``question`` is the call's name, '' for another job's batch."""
         said = {"time": round(time.time(), 3), "attempt": attempt}
         self.store.put({key: self._redacted(record) | said for key, record in records.items()}, sync=False)
         for key, record in records.items():
@@ -310,10 +310,10 @@ class Job:
             )
 
     def hear(self, question: str, record: dict) -> bool:
-        """Whether an answer says anything. Stop the job where hardly one of the first does, or all are declined."""
+        """Whether an answer says anything. Stop the job if hardly one of the first does, or if all are declined."""
         why = record.get("detail") or "" if record["status"] in ("unparseable", "thought") else ""
         if len(self.silent) < _FIRST:
-            text = record.get("text") or ""  # most say nothing of thinking
+            text = record.get("text") or ""  # thinking in tags is cut only if the entry says so
             if not why and text.lstrip()[:1] in ("<", "[", "◁") and not answer_part(text).strip():
                 why = "the model thinks, in tags, and the thought has no end"
             self._note_silent(why)
@@ -332,7 +332,7 @@ class Job:
             )
 
     def _note_declined(self, question: str, record: dict) -> None:
-        """Stop the job where all of its first questions, and all in the store, are filtered or refused."""
+        """Stop the job if all of its first questions, and all in the store, are filtered or refused."""
         if not is_declined(record):
             self.declined = None
         if self.declined is None or not question:
@@ -350,7 +350,7 @@ class Job:
     def settle(self, reserved: float, cost: float) -> None:
         """Replace what was set aside for a call by its ``cost``; stop the job if the first calls cost far too much.
 
-        A service that charges for thinking beyond the tokens asked for does: the accepted bound would not hold.
+        A service that charges for thinking beyond the tokens asked for would exceed the accepted bound.
         """
         self.budget.settle(reserved, cost)
         if len(self.charges) == _FIRST:
@@ -366,7 +366,7 @@ class Job:
             )
 
     def sync(self) -> None:
-        """Put what was stored, and spent, where it outlives this machine."""
+        """Put what was stored, and what was spent, where it survives a crash of this machine."""
         self.store.sync()
         if self.store.objects:
             self.store.objects.put(SPENT, self.budget.stored)
@@ -378,10 +378,10 @@ class Job:
         return record if redacted == text else json.loads(redacted)
 
     def give_up(self, keys: list[str], reason: str, found: Outcome) -> None:
-        """Note why there is no answer under ``keys``, by what was ``found`` last: none will come, or it failed.
+        """Note why there is no answer under ``keys``, by the last outcome ``found``: none will come, or it failed.
 
-        Too many that failed stop the job; of others that is so where nothing was answered. An unknown reply may be
-        about its prompt, but fails where all calls may: then none that is unknown ends the job.
+        Too many failures stop the job; answers that will not come stop it only if nothing was answered. An unknown
+        reply may be about its prompt: no answer will come. If all calls may fail, it is a failure, which stops no job.
         """
         unknown = found.unknown and self.entry.max_failed_share < 1
         will_not = unknown or found.kind in ("unanswerable", "request")
@@ -419,7 +419,7 @@ class Job:
             lines.write(json.dumps(line) + "\n")
 
     def remark(self) -> str:
-        """Beside the progress of the calls: how many failed, and what the others cost."""
+        """A remark on the progress of the calls: how many failed, and what the others cost."""
         said = f"{len(self.failed)} failed, {self.cost:.4f} {self.entry.currency}"
         if self.entry.budget is not None:
             said += f"; {self.budget.spent:.4f} of {self.entry.budget:g} spent or set aside"
@@ -427,7 +427,7 @@ class Job:
         return said
 
     def budget_error(self, worst: float) -> OutOfBudget:
-        """What to tell the user when a call that may cost ``worst`` does not fit into the budget."""
+        """The error to raise if a call that may cost ``worst`` does not fit into the budget."""
         return OutOfBudget(
             f"{self.entry.where}: the budget of {self.entry.budget} {self.entry.currency} is "
             f"{'used up' if self.budget.spent else 'too small'} ({self.budget.spent:.4f} spent or set aside, the next "
@@ -436,13 +436,13 @@ class Job:
 
 
 def spent(folder: Path) -> float:
-    """What the model with its store in ``folder`` cost so far; 0 where nothing was asked, NaN for a damaged file."""
+    """What the model with its store in ``folder`` cost so far; 0 if nothing was asked, NaN for a damaged file."""
     path = folder / SPENT
     found = _unpack(path.read_bytes()) if path.is_file() else 0.0
     return math.nan if found is None else found
 
 
 def recount(store: ResponseStore, entry: ApiEntry) -> float:
-    """What all answers of a store cost, as the endpoint counted their tokens: less than was paid where calls failed."""
+    """What all answers of a store cost, as the endpoint counted their tokens: less than was paid if calls failed."""
     records = filter(None, (stored(value) for value in store.values()))
     return sum(cost(entry, record["prompt_tokens"] or 0, record["completion_tokens"] or 0) for record in records)

@@ -1,7 +1,7 @@
-"""An endpoint over HTTP: calls without redirects, each on a new connection, and what a response comes to.
+"""An endpoint over HTTP: calls without redirects, each on a new connection, and what a response means.
 
-A new connection, because a server or proxy that sends a response twice on a kept one answers the next call with it: of
-300 calls up to 46 rows were wrong, and none with ``Connection: close``. It costs up to a millisecond a call.
+If a server or proxy sends a response twice on a kept connection, the second one answers the next call: of 300 calls up
+to 46 rows were wrong, and none with ``Connection: close``. A new connection costs up to a millisecond a call.
 """
 
 import base64
@@ -33,29 +33,29 @@ from biasatlas.models.endpoint.replies import NO_TEXT, BadReply, printable, read
 #: An endpoint that asks to wait longer (a day's quota) stops the job instead.
 MAX_RETRY_AFTER_S = 3600
 
-#: Bytes that a reply may have: some, as for thinking that no limit counts, and more for each token of prompt and
-#: answers.
+#: Bytes that a reply may have: a fixed number, for instance for thinking that no limit counts, and more for each token
+#: of prompt and answers.
 _BYTES, _BYTES_A_TOKEN = 1 << 20, 200
 
-#: Nobody's are kept: sent back they would tell calls apart, and grow until no call is taken.
+#: No cookies are kept: sent back they would distinguish calls, and grow until no call is taken.
 _NO_COOKIES = DefaultCookiePolicy(allowed_domains=[])
 
 _most_bytes: ContextVar[int] = ContextVar("_most_bytes", default=64 << 20)
-#: For those who do not set a limit to the whole of a call.
+#: The most seconds of a reply's body, for callers that do not limit a whole call.
 most_seconds: ContextVar[float] = ContextVar("most_seconds", default=math.inf)
 
-#: Before attempt k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
+#: Before retry k a client waits between 0 and this much times 2^k, evenly drawn, and a minute at most.
 BACKOFF_S = 0.5
 
-#: Services say when the whole of a limit is back: some of it is so before.
+#: The longest wait for a limit: services say when all of it is available again, and some of it is before.
 _LONGEST_RESET_S = 60.0
 
 _UNITS_S = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
-#: What is said of an empty account rather than of a wrong key.
+#: Words of errors about an empty account, not about a wrong key.
 _CREDIT = re.compile(r"quota|credit|balance|funds|billing|payment|^402\b|^1113\b", re.IGNORECASE)
 
-#: A shorter key is no secret: servers of one's own take "EMPTY" or "test", which are words of answers too.
+#: A shorter key is no secret: a user's own servers take "EMPTY" or "test", words that answers use, too.
 _SECRET = 12
 
 #: Characters of a message that are passed on.
@@ -65,7 +65,7 @@ T = TypeVar("T")
 
 
 class TooLong(ValueError):
-    """A reply larger than any answer to what was asked, or one that is packed though that was not asked for."""
+    """A reply larger than any answer to its call, one that comes too slowly, or one that is compressed unasked."""
 
 
 def options(entry: ApiEntry, *, asynchronous: bool = False, timeout_s: float | None = None) -> dict[str, Any]:
@@ -83,14 +83,14 @@ def options(entry: ApiEntry, *, asynchronous: bool = False, timeout_s: float | N
 
 
 async def reply_bytes(client: openai.AsyncOpenAI, path: str, body: dict, tokens: int) -> bytes:
-    """What the endpoint replies to ``body``, of ``tokens`` with its answers. Raises openai.OpenAIError where it
+    """The reply to ``body``, which has this number of ``tokens`` with its answers. Raises openai.OpenAIError if it
     fails."""
     _most_bytes.set(_BYTES + _BYTES_A_TOKEN * tokens)
     return (await client.post(path, cast_to=httpx2.Response, body=body)).content
 
 
 class _Bounded(httpx2.AsyncByteStream, httpx2.SyncByteStream):
-    """A reply's body, up to so many bytes, and read at once within so many seconds."""
+    """A reply's body of at most ``most`` bytes which, if not read asynchronously, takes at most ``seconds``."""
 
     def __init__(self, stream: Any, most: int, seconds: float):
         self._stream, self._most, self._until = stream, most, time.monotonic() + seconds
@@ -155,7 +155,7 @@ def _key_pattern(key: str) -> re.Pattern[str]:
 
 
 def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
-    """What an error status says in its body, or of where it sends calls."""
+    """What an error status says in its body or, if it is a redirect, where it sends calls."""
     text = _said(error.body) or error.response.text
     if text.lstrip().startswith("<"):
         text = " ".join(re.sub(r"<(style|script).*?</\1>|<[^>]*>", " ", text, flags=re.DOTALL).split())
@@ -165,7 +165,7 @@ def error_text(error: openai.APIStatusError, entry: ApiEntry) -> str:
 
 
 def broken_reason(error: Exception, entry: ApiEntry) -> str:
-    """What is said of a call that ``error`` broke, or that had no whole reply in time."""
+    """The reason of a call that ``error`` broke, or that had no whole reply in time."""
     if isinstance(error, TimeoutError):
         return f"no whole reply within {entry.timeout_s:g} s (`timeout_s`)"
     cause: BaseException | None = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
@@ -176,11 +176,11 @@ def broken_reason(error: Exception, entry: ApiEntry) -> str:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a response comes to, with the ``reason`` where there is no answer.
+    """What a response means, with the ``reason`` if there is no answer.
 
-    ``records`` are what the store keeps, None for a choice that is no answer: those of a reply's choices, or one for an
-    error that ends the matter. A "retry" that is ``unknown`` came whole, but says what nobody knows: it may be about
-    the prompt alone.
+    ``records`` are what the store keeps: one for each choice of a reply (None if it is no answer), or one for an error
+    that counts as an answer. A "retry" that is ``unknown`` is complete, but says what nobody knows: it may be about the
+    prompt alone.
     """
 
     kind: Kind
@@ -190,13 +190,13 @@ class Outcome:
 
 
 def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "", thinks: bool = False) -> Outcome:
-    """What a response of this HTTP ``status`` and body comes to, whatever the ``service`` ('' where it is not known).
+    """What a response of this HTTP ``status`` and body means, at a ``service`` ('' if it is not known).
 
-    A reply of status 200 whose body is an error has the status that the error names. A reply with several choices is
-    what the first of them that is an answer is.
+    A reply of status 200 whose body is an error has the status that the error names. A reply with several choices has
+    the kind of the first that is an answer.
     """
     if status == 200:
-        # Some gateways put an error beside what came before it, and call the reply complete.
+        # Some gateways put an error beside the text that came before it, and call the reply complete.
         if b'"error"' in content and (error := _error_in(_json(content))):
             return _of_error_body(error, service)
         try:
@@ -210,7 +210,7 @@ def outcome(status: int, content: bytes, wants: Wants = "text", service: str = "
 
 
 def _no_answer(content: bytes, fault: BadReply, service: str) -> Outcome:
-    """What a reply of status 200 comes to that holds no answer: nothing at all where a service says so, or broken."""
+    """What a reply of status 200 without an answer means: by its service if it has no choices, else "retry"."""
     body = _json(content)
     if isinstance(body, dict) and body.get("choices") == []:
         found = _error(services().services[service].empty_choices if service else "retry", "no answer: no choice")
@@ -219,7 +219,7 @@ def _no_answer(content: bytes, fault: BadReply, service: str) -> Outcome:
 
 
 def _error_in(body: Any) -> Any:
-    """The error that the body of a reply of status 200 names, for itself or for each of its choices; None where
+    """The error that the body of a reply of status 200 names, for itself or for each of its choices; None if
     there is none, or one that says nothing."""
     if not isinstance(body, dict):
         return None
@@ -230,7 +230,7 @@ def _error_in(body: Any) -> Any:
 
 
 def _of_error_body(error: Any, service: str) -> Outcome:
-    """What an ``error`` in the body of a reply of status 200 comes to: its code, if any, is a status or a word."""
+    """What an ``error`` in the body of a reply of status 200 means: its code, if any, is a status or a word."""
     code, text = str(error.get("code") if isinstance(error, dict) else ""), _said(error)
     if code.isdecimal():
         return _error(services().of_error(int(code), text, service), f"{code} {text}")
@@ -239,7 +239,7 @@ def _of_error_body(error: Any, service: str) -> Outcome:
 
 
 def _error(kind: Kind, reason: str) -> Outcome:
-    """An error of a ``kind``, with the record that the store keeps where it ends the matter."""
+    """The outcome of an error of a ``kind``, with a record for the store if it counts as an answer."""
     if kind not in ("filtered", "thought"):
         return Outcome(kind, reason)
     record: dict = {
@@ -247,7 +247,7 @@ def _error(kind: Kind, reason: str) -> Outcome:
         "status": kind,
         "text": "",
         "finish_reason": "content_filter" if kind == "filtered" else "length",
-        # No model ran where a prompt was filtered, and an error is not charged; what was thought may have been.
+        # If a prompt was filtered, no model ran, and errors are not charged; thinking may have been charged.
         "prompt_tokens": 0 if kind == "filtered" else None,
         "completion_tokens": 0 if kind == "filtered" else None,
         "served_model": None,
@@ -258,7 +258,7 @@ def _error(kind: Kind, reason: str) -> Outcome:
 
 
 def _said(body: Any) -> str:
-    """What the body of an error says: its code, type, status, message and those inside it, where it has them."""
+    """What the body of an error says: its code, type, status, message and those inside it, if it has them."""
     if isinstance(body, list):
         return " ".join(filter(None, map(_said, body)))
     if not isinstance(body, dict):
@@ -277,20 +277,20 @@ def _json(content: bytes) -> Any:
 
 
 def outcome_of(error: openai.APIStatusError, entry: ApiEntry) -> Outcome:
-    """What an error status comes to at the service of an ``entry``."""
+    """What an error status means at the service of an ``entry``."""
     return outcome(error.status_code, error.response.content, service=service_of(entry))
 
 
 def start_batch(client: openai.OpenAI, state: dict, path: Path) -> str:
     """The id of the batch for an uploaded file: the one that an earlier attempt made, or else a new one.
 
-    ``state`` is what the file at ``path`` says of it; that a batch was asked for is noted there before it is.
+    ``state`` is the content of the file at ``path``, which notes that a batch is asked for before it is.
     """
     seen = set[str]()
     for batch in client.batches.list(limit=100) if state.get("asked", True) else ():  # of all pages
         if batch.input_file_id == state["file"]:
             return batch.id
-        if batch.id in seen:  # a service that has one page gives it again and again
+        if batch.id in seen:  # a service with one page returns it again and again
             break
         seen.add(batch.id)
     state["asked"] = True
@@ -299,7 +299,7 @@ def start_batch(client: openai.OpenAI, state: dict, path: Path) -> str:
 
 
 def outcome_of_row(line: bytes, keys: Container[str], wants: Wants, entry: ApiEntry) -> tuple[str, Outcome]:
-    """One of ``keys``, and what its row of a batch's results comes to. Raises ValueError for what is no such row."""
+    """The key and outcome of a row of a batch's results. Raises ValueError if it is no row of one of ``keys``."""
     try:
         row = json.loads(line)
     except RecursionError:
@@ -318,7 +318,7 @@ def outcome_of_row(line: bytes, keys: Container[str], wants: Wants, entry: ApiEn
 
 
 def fatal(kind: Kind, text: str, entry: ApiEntry) -> str:
-    """What to tell the user of an error that says ``text`` if every other call would fail alike, else ''."""
+    """The message about an error that says ``text``, if every other call would fail alike, else ''."""
     where, text = entry.where, text.rstrip(". ")
     if kind == "account" and _CREDIT.search(text):
         return f"{where}: the account has no credit left: {text}. All answers are kept; top it up and run again."
@@ -342,7 +342,7 @@ def backoff_s(attempt: int) -> float:
 def asked_wait_s(headers: Mapping[str, str]) -> float:
     """The seconds that the headers of a reply which asks for fewer calls ask to wait; 0 if they do not.
 
-    ``Retry-After`` comes first; else it is until the limits that are used up are whole again, a minute at most.
+    ``Retry-After`` comes first; else the wait ends when used-up limits are fully available again, a minute at most.
     """
     if (wait_s := retry_after_s(headers)) > 0:
         return wait_s
@@ -353,7 +353,7 @@ def asked_wait_s(headers: Mapping[str, str]) -> float:
 
 
 def _until_s(text: str) -> float:
-    """The seconds in "1m2s", "6ms" or "7.5", or until a time as RFC 3339 has it; 0 for what is none."""
+    """The seconds in "1m2s", "6ms" or "7.5", or until a time in the format of RFC 3339; 0 for anything else."""
     if re.fullmatch(r"(\d+(\.\d+)?(ms|s|m|h|d))+", text):
         return sum(float(number) * _UNITS_S[unit] for number, _, unit in re.findall(r"(\d+(\.\d+)?)(ms|s|m|h|d)", text))
     try:

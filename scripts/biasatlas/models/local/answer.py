@@ -43,13 +43,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class CausalModel:
-    """A causal language model with all of its entry that answers depend on.
+    """A causal language model with all parts of its entry that answers depend on.
 
-    ``template_arguments`` go to the tokenizer's chat template, and of a model that thinks ``thinking`` says how long.
+    ``template_arguments`` go to the tokenizer's chat template; ``thinking`` says how long a model thinks, if it does.
     ``sampling`` are settings by the name that a protocol gives, ``parsers`` are those that choices may name, and
-    ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). Texts are written by a
-    server where ``serving`` names one. Raises UserError where the tokenizer's template cannot be rendered, or knows
-    nothing of the arguments.
+    ``token_budget`` bounds the tokens of one forward pass (None: what memory has room for). A server writes the texts
+    if ``serving`` names one. Raises UserError if the tokenizer's template cannot be rendered, or does not read one of
+    the arguments.
     """
 
     name: str
@@ -69,7 +69,7 @@ class CausalModel:
 
     @cached_property
     def memory(self) -> Memory:
-        """The budget of this model's forward passes: what ran out of memory once does not try again."""
+        """The budget of this model's forward passes: once halved, it stays so for all requests."""
         return Memory(self.token_budget or default_budget(self.loaded.model), fixed=self.loaded.others is not None)
 
     def answer(
@@ -79,11 +79,11 @@ class CausalModel:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """Answer requests of one kind, as :class:`biasatlas.models.interface.Model` has it.
+        """Answer requests of one kind, as :class:`biasatlas.models.interface.Model` says.
 
-        What cannot be asked of this model is "not_applicable", with the reason, and has one response. The dictionary
-        says how the answers were made: weights, precision, templates, versions, engine path; under ``run``, what this
-        run of it took: tokens asked, unique and fed, peak memory. Raises UserError for a template or sampling settings
+        A request that this model cannot be asked has one response, "not_applicable", with the reason. The dictionary
+        says how the answers were made: weights, precision, templates, versions, engine path; and under ``run`` what
+        this run took: tokens asked, unique and fed, peak memory. Raises UserError for a template or sampling settings
         that the model lacks, and for a NaN or infinity, with model and request.
         """
         checkpoint = self.loaded.model.generation_config.to_dict()
@@ -106,7 +106,7 @@ class CausalModel:
             share,
             texts_are_asked=kind == "generation",
         )
-        if share[0] == 0:  # the others would say it again
+        if share[0] == 0:  # the other shares would repeat these
             rows = _with_unasked(rows, list(requests["request_id"]), reasons)
         metadata = self._metadata(any(prompt.folded for prompt in rendered))
         metadata |= {"run": run | {"peak_memory_mib": _peak_memory_mib()}}
@@ -120,7 +120,7 @@ class CausalModel:
         return self._by_all(token_log_likelihoods, encode(requests, prompts, self.loaded))
 
     def _keys(self, requests: pd.DataFrame, kind: str, prompts: Sequence[str]) -> list[str]:
-        """The store's name of each answer: what made it, and the request as the model sees it."""
+        """The key of each answer in the store: from what makes it, and the request as the model sees it."""
         identity = {
             "kind": "hf",
             "weights_sha256": self.loaded.weights_sha256,
@@ -150,7 +150,7 @@ class CausalModel:
         return requests, (encode if kind == "likelihood" else encode_prompts)(requests, prompts, self.loaded)
 
     def _solve(self, kind: str, requests: pd.DataFrame, encoded: Any, keep: Keep) -> tuple[pd.DataFrame, dict]:
-        # A model that thinks first has no probabilities of its answers to a chat.
+        # If a model thinks before it answers a chat, its answers have no probabilities to compute.
         choices: Callable = answer_choices
         if self.thinking and kind == "choice" and requests["messages"].notna().any():
             choices = partial(answer_thought_choices, thinking=self.thinking)
@@ -175,7 +175,7 @@ class CausalModel:
             ) from error
 
     def _server(self, requests: pd.DataFrame, tokens: list[np.ndarray]) -> Server | None:
-        """The server that writes texts, once it writes the first ``requests`` as the engine does; None: the engine."""
+        """The server that writes texts, once it agrees with the engine on the first ``requests``; None: the engine."""
         if self.serving and not self._servers:
             server = self.serving.start(self.name)
             greedy = {"temperature": 0.0, "top_p": 1.0, "top_k": 0, "repetition_penalty": 1.0, "frequency_penalty": 0.0}
@@ -187,9 +187,9 @@ class CausalModel:
         return self._servers[0] if self._servers else None
 
     def _by_all(self, answer: Callable, *given: Any, **own: Any) -> Any:
-        """What ``answer`` makes of what is given, the model and its memory, in all processes that have a part of it.
+        """Call ``answer`` with what is ``given``, the model and its memory, in all processes that have a part of it.
 
-        What is this process's ``own`` is not for the others.
+        Only this process also passes its ``own`` arguments.
         """
         if self.loaded.others:
             self.loaded.others.announce(answer, given, self.memory.token_budget)
@@ -219,7 +219,7 @@ class CausalModel:
 
 
 def open_causal(context: ModelContext) -> CausalModel:
-    """The model of an entry of kind ``hf``, loaded to the GPUs that there are. Raises UserError where it cannot be."""
+    """The model of an entry of kind ``hf``, loaded to the available GPUs. Raises UserError if it cannot be loaded."""
     entry = cast(HfEntry, context.entry)
     revision = pinned_revision(entry, context.ready)
     loaded = load(
@@ -264,7 +264,7 @@ def _completed(requests: pd.DataFrame) -> pd.DataFrame:
 
 
 def _with_unasked(rows: pd.DataFrame, request_ids: Sequence[str], reasons: Sequence[str]) -> pd.DataFrame:
-    """Responses and, in the order of ``request_ids``, one for each request that has a reason for not being asked."""
+    """``rows`` and a response for each request that has a reason not to be asked, in the order of ``request_ids``."""
     unasked = [(request_id, reason) for request_id, reason in zip(request_ids, reasons, strict=True) if reason]
     if not unasked:
         return rows
@@ -282,7 +282,7 @@ def _kind_of(requests: pd.DataFrame) -> str:
 
 
 def _peak_memory_mib() -> int:
-    """Of the accelerator where there is one, else of this process since it started."""
+    """The accelerator's peak memory if there is one, else that of this process since it started."""
     if torch.cuda.is_available():
         return round(torch.cuda.max_memory_allocated() / 2**20)
     # In KiB, but on macOS in bytes.

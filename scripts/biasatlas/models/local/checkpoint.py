@@ -1,7 +1,7 @@
-"""What a checkpoint's files say before its weights are read: whether they are whole, and fit one another.
+"""Check a checkpoint's files before its weights are read: whether they are complete, and fit one another.
 
-Names and shapes of tensors come from the headers of the safetensors files, and the library's own loader matches them
-with the architecture on the device `meta`, where nothing has content: seconds, whatever the size.
+Names and shapes of tensors come from the headers of the safetensors files. The library's own loader matches them with
+the architecture on the device `meta`, where tensors have no content. This takes seconds, whatever the size.
 """
 
 import json
@@ -37,15 +37,15 @@ from biasatlas.models.hub import INDEX, WEIGHTS, first_line, weight_files
 
 Architecture = tuple[type[PreTrainedModel], PretrainedConfig]
 
-#: Composite models whose other parts need packages of their own: their text decoder is a class by itself.
+#: Composite models of which only the text decoder is loaded, by a class of its own: other parts need more packages.
 _TEXT_ALONE = {"gemma3n"}
 
 
 def causal_architecture(config: PretrainedConfig, source: str) -> Architecture:
     """The class of a causal language model, and the configuration that it takes.
 
-    A model of images or sound and text is loaded whole, and asked in text alone. Raises UserError for one that is no
-    causal language model.
+    A model of images or sound and text is loaded whole, but gets text only. Raises UserError for one that is no causal
+    language model.
     """
     kind = config.model_type
     try:
@@ -83,7 +83,7 @@ def causal_architecture(config: PretrainedConfig, source: str) -> Architecture:
 
 
 def masked_architecture(config: PretrainedConfig, source: str) -> Architecture:
-    """The class of a masked language model, and its configuration. Raises UserError for one that is none."""
+    """The class of a masked language model, and its configuration. Raises UserError for any other model."""
     if type(config) not in MODEL_FOR_MASKED_LM_MAPPING:
         raise UserError(
             f"{source}: {config.model_type} is not a masked language model: use `kind: hf`, or choose another."
@@ -93,11 +93,11 @@ def masked_architecture(config: PretrainedConfig, source: str) -> Architecture:
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16, "auto": "auto"}
 
-#: What transformers loads quantised weights with; other ways of quantising say themselves what they lack.
+#: Method of quantisation -> the packages that transformers needs for it; other methods report what they lack.
 _PACKAGES = {"bitsandbytes": ["bitsandbytes"], "awq": ["gptqmodel"], "gptq": ["gptqmodel", "optimum"]}
 #: Bytes; the format allows no more.
 _LONGEST_HEADER = 100_000_000
-#: Files that the library does without, also where they are damaged.
+#: Files that the library does without, even if they are damaged.
 _OPTIONAL = ("generation_config.json", "tokenizer_config.json", "special_tokens_map.json")
 _PICKLED = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 _log = logging.getLogger(__name__)
@@ -107,7 +107,7 @@ _log = logging.getLogger(__name__)
 class Checkpoint:
     """A folder whose files fit one another; ``source`` is what the user calls it.
 
-    ``model_class`` is None where only the folder's own code knows it.
+    ``model_class`` is None if only the folder's own code knows it.
     """
 
     source: str
@@ -123,7 +123,7 @@ def read_checkpoint(
     architecture: Callable[[PretrainedConfig, str], Architecture],
     trust_remote_code: bool = False,
 ) -> Checkpoint:
-    """Check all of ``folder`` but the numbers in its weights; no weight is read.
+    """Check everything in ``folder`` but the numbers in its weights, which are not read.
 
     Names and shapes of quantised weights, and of models with code of their own, are checked when they are loaded.
     Raises UserError for the first thing that is missing, damaged or does not fit.
@@ -142,7 +142,7 @@ def read_checkpoint(
     own_code = trust_remote_code and bool(getattr(config, "auto_map", None))
     model_class, config = (None, config) if own_code else architecture(config, source)
     tokenizer = _read_tokenizer(folder, source, trust_remote_code)
-    # Code of a folder's own may call it otherwise; then it is checked with the weights.
+    # A folder's own code may have another name for it; then it is checked with the weights.
     check_tokenizer(tokenizer, getattr(config.get_text_config(), "vocab_size", sys.maxsize), source)
     quantised = getattr(config, "quantization_config", None)
     if quantised:
@@ -153,10 +153,10 @@ def read_checkpoint(
 
 
 def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bool = False) -> PreTrainedModel:
-    """The model with its weights, each of them from the files and finite.
+    """The model with its weights, which were all in the files and are finite.
 
-    ``dtype`` is one of DTYPES. All goes to the first GPU, or to the CPU where there is none; of several ``devices``
-    each has some of the layers, or, if ``split``, this process its part of each layer. Raises UserError.
+    ``dtype`` is one of DTYPES. The model goes to the first GPU, or to the CPU if there is none. Each of several
+    ``devices`` gets some of the layers; if ``split``, this process gets its part of each layer. Raises UserError.
     """
     own_code = checkpoint.model_class is None
     where: dict[str, Any] = {"device_map": "cuda" if torch.cuda.is_available() else None}
@@ -171,7 +171,7 @@ def load_weights(checkpoint: Checkpoint, dtype: str, devices: int = 1, split: bo
             dtype=DTYPES[dtype],
             use_safetensors=True,
             output_loading_info=True,
-            ignore_mismatched_sizes=True,  # check_keys has better words
+            ignore_mismatched_sizes=True,  # check_keys has a better message
             **where,
             **({"trust_remote_code": True} if own_code else {}),
         )
@@ -234,7 +234,7 @@ def _check_packages(quant_method: str, source: str) -> None:
 
 
 def read_shapes(files: Collection[Path], source: str) -> dict[str, list[int]]:
-    """The shape of each tensor, from the headers of safetensors files. Raises UserError for one that is not whole."""
+    """The shape of each tensor, from the headers of safetensors files. Raises UserError for an incomplete file."""
     shapes: dict[str, list[int]] = {}
     for path in files:
         if not path.is_file():
@@ -278,7 +278,7 @@ def _read_tokenizer(folder: Path, source: str, trust_remote_code: bool) -> PreTr
 def _load_shapes(
     model_class: type[PreTrainedModel], config: PretrainedConfig, shapes: Mapping[str, list[int]], source: str
 ) -> tuple[PreTrainedModel, Any]:
-    """A model without content, loaded from tensors without content, and the loader's account of it."""
+    """A model without content, loaded from tensors without content, and the loader's report."""
     state = {name: torch.empty(shape, device="meta") for name, shape in shapes.items()}
     try:
         return model_class.from_pretrained(
@@ -296,19 +296,18 @@ def _load_shapes(
         ) from error
 
 
-#: Tokens of the test of causality, and how many of the last are changed.
+#: Tokens of the text that tests causality, and how many of the last are changed.
 _TOKENS, _CHANGED = 24, 4
-#: Movement of log-probabilities before the change, as a share of that after it, which rounding explains: in 32 bits,
-#: and in fewer, where experts are dealt out otherwise or a quantiser looks at all tokens. Bidirectional models have
-#: 0.3.
+#: How far rounding may move log-probabilities before the change, as a share of the movement after it: in 32 bits, and
+#: in fewer, where other experts may be chosen and a quantiser looks at all tokens. Bidirectional models have 0.3.
 _MOVEMENT_FP32, _MOVEMENT = 1e-3, 0.05
 
 
 def check_keys(model: PreTrainedModel, info: Mapping[str, Collection], source: str) -> None:
-    """Hold the tensors that the weights have against those that the model needs; ``info`` is the loader's own account.
+    """Compare the tensors in the weights with those that the model needs; ``info`` is the loader's own report.
 
     Raises UserError for a missing tensor, one of another shape, and one of a decoder layer that the model does not
-    have. Others that are left over (a vision tower, a pooler) are logged.
+    have. Other tensors without a place (a vision tower, a pooler) are logged.
     """
     needed = f"which {type(model).__name__} by config.json needs"
     names = {module: name for name, module in model.named_modules()}
@@ -350,7 +349,7 @@ def check_keys(model: PreTrainedModel, info: Mapping[str, Collection], source: s
 def check_numbers(model: PreTrainedModel, source: str) -> None:
     """Raise UserError for a weight that is NaN or infinite."""
     for name, parameter in model.named_parameters():
-        # Weights of 8 and 4 bits are whole numbers here; those of a layer put off to a disk are not there.
+        # Weights of 8 and 4 bits are whole numbers here; those of an offloaded layer are not in memory.
         if parameter.dtype not in (torch.float16, torch.bfloat16, torch.float32) or parameter.is_meta:
             continue
         own = parameter.detach()
@@ -368,8 +367,8 @@ def check_numbers(model: PreTrainedModel, source: str) -> None:
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase, embeddings: int, source: str) -> None:
     """Raise UserError for a tokenizer without a vocabulary, or with tokens beyond the model's ``embeddings``.
 
-    A token that was added, and that neither the chat template nor the beginning or end of a text holds (an image's
-    place), may lie beyond: only a text that has it cannot be asked.
+    An added token (such as an image's placeholder) may lie beyond, unless it is in the chat template or begins or ends
+    a text: the model can be asked all texts without it.
     """
     vocabulary = tokenizer.get_vocab()
     added = {token.content for token in tokenizer.added_tokens_decoder.values()}
@@ -395,7 +394,7 @@ def check_tokenizer(tokenizer: PreTrainedTokenizerBase, embeddings: int, source:
 
 @torch.inference_mode()
 def check_causality(model: PreTrainedModel, source: str) -> None:
-    """Raise UserError where a token changes the probabilities of those before it."""
+    """Raise UserError if a token changes the probabilities of those before it."""
     embeddings = model.get_input_embeddings().weight
     vocabulary, device = embeddings.shape[0], embeddings.device
     ids = torch.randint(vocabulary, (_TOKENS,), generator=torch.Generator().manual_seed(0))

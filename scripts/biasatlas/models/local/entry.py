@@ -25,7 +25,7 @@ from biasatlas.models.interface import Kind
 from biasatlas.models.local import VERSION
 from biasatlas.stages import field
 
-#: Arguments of a chat template's rendering that are not the entry's to set.
+#: Arguments of a chat template's rendering that an entry may not set.
 _RENDERING = {
     "conversation",
     "tokenize",
@@ -35,7 +35,7 @@ _RENDERING = {
     "messages",
 }
 
-#: Arguments of a server that say where it is, and what it serves.
+#: Arguments that say where a server is and what it serves, which the workflow sets.
 _SERVED = {
     *("--host", "--port", "--served-model-name", "--alias", "--dtype", "--model-path", "--api-key", "--root-path"),
     *("--revision", "--tokenizer", "--tokenizer-path", "--tokenizer-revision", "--trust-remote-code", ""),
@@ -138,7 +138,7 @@ class HfEntry(HubEntry):
 
     @model_validator(mode="after")
     def _can_be_served(self) -> "HfEntry":
-        """Refuse what a server could not do, or would be told twice."""
+        """Refuse what a server cannot do, and arguments that the workflow sets."""
         if self.serve_arguments and not self.serve:
             raise ValueError("serve_arguments: there is no `serve` that takes them; add it, or leave them out")
         for argument in self.serve_arguments:
@@ -170,7 +170,7 @@ class HfEntry(HubEntry):
 
 
 def template_arguments(entry: HfEntry) -> dict[str, Any]:
-    """Arguments of the tokenizer's chat template, those that ask for thinking among them."""
+    """Arguments of the tokenizer's chat template, including those that ask for thinking."""
     asks = entry.thinking is not None and entry.thinking.how == "body"
     return entry.template_arguments | ({"enable_thinking": True} if asks else {})
 
@@ -180,7 +180,7 @@ def _ready(entry: HfEntry) -> Literal["fetched", ""]:
 
 
 def adapter_commit(entry: HfEntry, ready: Sequence[Path]) -> str | None:
-    """The adapter's commit that rule fetch_model recorded in the file ``ready``; of a folder what the entry says."""
+    """The adapter's commit that rule fetch_model recorded in the file ``ready``; for a folder, the entry's revision."""
     if not entry.adapter or not is_hub_id(entry.adapter) or not ready:
         return entry.adapter_revision
     return json.loads(ready[0].read_text(encoding="utf-8"))["adapter_commit"]

@@ -25,7 +25,7 @@ from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.serve import Server
 from biasatlas.models.sampling import sampled_choice
 
-#: Requests whose answers are stored together, before their batch is there, and the seconds after which fewer are.
+#: How many requests' answers are stored together before their batch is finished; after KEPT_S seconds, fewer are.
 KEPT, KEPT_S = 64, 60
 
 #: What decides a text: the prompt's tokens, settings, most tokens, repeat.
@@ -43,10 +43,10 @@ def answer_generations(
 ) -> tuple[pd.DataFrame, dict]:
     """Generation responses to ``requests``, whose prompts have ``tokens``, by repeat, and what they took.
 
-    Of a model that thinks, ``thinking`` says how long: that is cut from its answers, counted in ``detail`` and kept in
-    a column of its own. An answer that ends within its thinking has the status "thought" and no text. ``keep`` gets the
-    responses to requests all of whose repeats are finished, whenever these are KEPT or KEPT_S have passed. A ``server``
-    writes in place of the engine.
+    ``thinking`` says how long a model thinks, if it does. Its thinking is cut from its answers, counted in ``detail``
+    and kept in a column of its own. An answer that ends within its thinking has the status "thought" and no text.
+    ``keep`` gets the responses to requests whose repeats are all finished, whenever there are KEPT of them or KEPT_S
+    seconds have passed. A ``server``, if given, writes in place of the engine.
     """
     if requests["max_tokens"].isna().any():
         request_id = requests["request_id"][requests["max_tokens"].isna()].iloc[0]
@@ -55,7 +55,7 @@ def answer_generations(
     detail = _why_unanswerable(model, tokens, longest)
     repeats = requests["repeats"].fillna(1).astype(int)
     distinct: dict[_Asked, Prompt] = {}
-    asked: list[list[_Asked]] = [[] for _ in tokens]  # by each request, for each of its repeats
+    asked: list[list[_Asked]] = [[] for _ in tokens]  # of each request, one for each repeat
     asking: dict[_Asked, set[int]] = {}
     for i, sampling in enumerate(samplings(requests)):
         for repeat in range(repeats[i]):
@@ -117,7 +117,7 @@ def answer_thought_choices(
 ) -> tuple[pd.DataFrame, dict]:
     """Choice responses of a model that thinks first: the shares of its sampled answers, one for each repeat.
 
-    ``keep`` is as of :func:`answer_generations`.
+    ``keep`` is that of :func:`answer_generations`.
     """
     shown = requests["options"] if "options" in requests else [None] * len(requests)
     asked = dict(
@@ -141,7 +141,7 @@ def answer_thought_choices(
 
 
 def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: pd.Series) -> np.ndarray:
-    """As for any prompt; nor may an answer pass the length at which the text before it would be scaled anew."""
+    """As for any prompt; besides, an answer may not pass the length beyond which the whole text is scaled otherwise."""
     detail = why_unanswerable(model, tokens, max_tokens)
     switch = switch_length(model.text_config)
     if switch is None:
@@ -153,11 +153,11 @@ def _why_unanswerable(model: LoadedModel, tokens: list[np.ndarray], max_tokens: 
 
 
 def _response(answer: str | list[int], finish_reason: str, thinks: bool, model: LoadedModel) -> dict:
-    """What is kept of an ``answer``, as tokens or as a server's text, but for the counts of its tokens."""
+    """The columns of a response to an ``answer`` (tokens, or a server's text), except the counts of tokens."""
     tokens = model.tokenizer.encode(answer, add_special_tokens=False) if isinstance(answer, str) and thinks else answer
     whole = answer if isinstance(answer, str) else model.tokenizer.decode(answer, skip_special_tokens=not thinks)
     thinking, text = split_thinking(whole) if thinks else ("", whole)
-    if thinks and not thinking and text == whole and finish_reason == "length":  # it did nothing else
+    if thinks and not thinking and text == whole and finish_reason == "length":  # it only thought
         thinking, text = whole, ""
     cut = _tokens_of(len(whole) - len(text), cast(list[int], tokens), model.tokenizer) if thinking else 0
     for special in model.tokenizer.all_special_tokens if thinks else ():

@@ -1,4 +1,4 @@
-"""What the engine is given of requests: tokens, sampling settings, and which of them the model can take."""
+"""Requests as the engine gets them: tokens, sampling settings, and which of them the model can take."""
 
 import dataclasses
 from collections import Counter
@@ -19,10 +19,10 @@ from biasatlas.models.local.render import texts
 
 
 def switch_length(config: PretrainedConfig) -> int | None:
-    """The most tokens of a text that a decoder scales by the short factor; None where one factor serves every text.
+    """The most tokens of a text that a decoder scales by its short factor; None if it has one factor for all texts.
 
-    Of longrope, which scales by a text's length. Others that look at the length (dynamic) change beyond the tokens that
-    a model takes, where nothing is asked.
+    Only longrope has two, chosen by a text's length. Scaling that depends on the length otherwise (dynamic) changes
+    beyond the tokens that a model takes, where nothing is asked.
     """
     parameters = getattr(config, "rope_parameters", None) or {}
     layers = [parameters, *(value for value in parameters.values() if isinstance(value, dict))]
@@ -33,7 +33,7 @@ def switch_length(config: PretrainedConfig) -> int | None:
 
 
 def exception(config: PretrainedConfig) -> str:
-    """Which texts take padded batches whatever is right for the others, and why; '' where none do."""
+    """Which texts need padded batches, whatever the route of the others, and why; '' if none do."""
     switch = switch_length(config)
     if switch is None:
         return ""
@@ -46,10 +46,10 @@ def by_route(
     request_of: Callable[[int], str],
     answer: Callable[[np.ndarray, Route], Mapping[str, int]],
 ) -> dict[str, int]:
-    """Let ``answer`` have the indices of texts that are scaled alike, by their ``length`` in tokens, with their route.
+    """Call ``answer`` with the indices of texts that are scaled alike, by their ``length`` in tokens, and their route.
 
-    What it took, added up. Raises UserError for a log-probability that is NaN or infinite, with the request that
-    ``request_of`` names.
+    Returns the sums of what it took. Raises UserError for a log-probability that is NaN or infinite, with the request
+    that ``request_of`` names.
     """
     config, run = model.text_config, Counter[str]()
     short = length <= (switch_length(config) or np.inf)
@@ -66,7 +66,7 @@ def by_route(
 
 
 def setting(requests: pd.DataFrame, column: str, allowed: tuple[str, ...]) -> pd.Series:
-    """A column of settings with nulls as the first of those ``allowed``. Raises ValueError for any other."""
+    """A column of settings; a null stands for the first of those ``allowed``. Raises ValueError for any other."""
     values = pd.Series(texts(requests, column, allowed[0]), dtype=object)
     unknown = ~values.isin(allowed)
     if unknown.any():
@@ -93,7 +93,7 @@ def why_unanswerable(model: LoadedModel, prompts: list[np.ndarray], max_tokens: 
 
 
 def why_unreadable(model: LoadedModel, tokens: list[np.ndarray], length: np.ndarray) -> np.ndarray:
-    """Why the model cannot take each text, which will be of ``length`` tokens, '' where it can."""
+    """Why the model cannot take each text, which will have ``length`` tokens; '' if it can."""
     limit, embeddings = context_length(model), model.model.get_input_embeddings().weight.shape[0]
     largest = np.fromiter((ids.max(initial=0) for ids in tokens), np.int64, len(tokens))
     beyond = np.where(largest >= embeddings, f"a token beyond the {embeddings} that the model has embeddings for", "")
@@ -101,9 +101,9 @@ def why_unreadable(model: LoadedModel, tokens: list[np.ndarray], length: np.ndar
 
 
 def longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> int | None:
-    """Tokens that an answer to a prompt of ``prompt`` tokens may have; None where neither request nor model bounds it.
+    """The most tokens of an answer to a prompt of ``prompt`` tokens; None if neither request nor model bounds it.
 
-    The prompt is not scaled anew while it is answered (:func:`switch_length`).
+    An answer ends before its text would be scaled differently (:func:`switch_length`).
     """
     switch = switch_length(model.text_config)
     limits = [np.inf if max_tokens is None else max_tokens, context_length(model) - prompt]
@@ -114,9 +114,9 @@ def longest_answer(model: LoadedModel, prompt: int, max_tokens: int | None) -> i
 
 
 def context_length(model: LoadedModel) -> float:
-    """Tokens that the model takes, infinity where it names no bound.
+    """The most tokens that the model takes, infinity if it names no bound.
 
-    Beyond the tokens that Doge attends to, later tokens decide which these are, for earlier ones too.
+    Doge takes no more than it attends to: beyond, later tokens decide what earlier ones attend to.
     """
     bounds = (
         getattr(model.text_config, name, None) or np.inf for name in ("max_position_embeddings", "keep_window_size")
@@ -134,5 +134,5 @@ def samplings(requests: pd.DataFrame) -> list[Sampling]:
 
 
 def integer(value: Any) -> int | None:
-    """A whole number of a column that may hold nulls, which pandas reads as floats."""
+    """A value of a column of whole numbers, which pandas reads as floats if some are null."""
     return None if pd.isna(value) else int(value)

@@ -1,7 +1,7 @@
-"""Keeps a server for as long as its job lives: keeper.py LOG COMMAND..., with a pipe that the job alone holds as input.
+"""Run a server for as long as its job lives: keeper.py LOG COMMAND..., with input from a pipe that only the job holds.
 
-The kernel closes the pipe at any death of the job, ``kill -9`` too; the keeper then ends the server and all that it
-started. It ends with the server's exit status.
+The kernel closes the pipe however the job dies, even by ``kill -9``. The keeper then ends the server and all that it
+started, and exits with the server's status.
 """
 
 import contextlib
@@ -17,15 +17,15 @@ _GRACE_S = 2.0
 
 
 def keep(log: str, command: list[str]) -> int:
-    """Run ``command`` until it ends, or standard input does; its exit status."""
-    signal.signal(signal.SIGTERM, lambda *_: None)  # what ends the job ends the pipe, too
+    """Run ``command`` until it or standard input ends; return its exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: None)  # the pipe ends with the job
     with open(log, "ab") as said:
         server = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT, start_new_session=True
         )
     while server.poll() is None and not select.select([sys.stdin], [], [], 0.1)[0]:
         pass
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # none is left, or, on macOS, none but the dead
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # no process is left, or, on macOS, only dead ones
         os.killpg(server.pid, signal.SIGTERM)
         until = time.monotonic() + _GRACE_S
         while time.monotonic() < until:

@@ -1,4 +1,4 @@
-"""Causal language models as they lie in a folder or on the hub, loaded, checked and identified."""
+"""Load, check and identify causal language models from a folder or the hub."""
 
 import logging
 from dataclasses import dataclass
@@ -34,11 +34,11 @@ _log = logging.getLogger(__name__)
 class LoadedModel:
     """A causal language model ready to answer, with what identifies it.
 
-    ``eos_token_ids`` end an answer: the tokenizer's, and those of the checkpoint's generation configuration, which is
-    also where sampling settings named "checkpoint" come from; nothing else of it is used. ``route`` is the way that is
-    right for this model, and why where it is not the tree. ``adapter_sha256`` is '' without an adapter. ``others`` are
-    the processes that hold the other parts of a model that is split over several devices. ``not_compiled`` says why
-    layers are not compiled that were to be.
+    ``eos_token_ids`` end an answer: those of tokenizer, configuration and generation configuration. The latter also has
+    the sampling settings named "checkpoint"; nothing else of it is used. ``route`` is that of its forward passes, with
+    a reason if it is not the tree. ``adapter_sha256`` is '' without an adapter. ``others`` are the processes with the
+    other parts of a model that is split over several devices. ``not_compiled`` says why layers that should be compiled
+    are not.
     """
 
     name: str
@@ -55,12 +55,12 @@ class LoadedModel:
 
     @property
     def text_config(self) -> PretrainedConfig:
-        """The configuration of its decoder of text."""
+        """The configuration of its text decoder."""
         return self.model.config.get_text_config()
 
     @property
     def device(self) -> str:
-        """What the model is on, and how where that is several devices."""
+        """The device of the model or, if it has several, how many of them and how they share the layers."""
         placed = set(getattr(self.model, "hf_device_map", {}).values())
         if self.others:
             return f"{self.others.count} × {self.model.device.type}, tensor parallel"
@@ -70,12 +70,12 @@ class LoadedModel:
 
 
 def check_folder(folder: Path, source: str = "", trust_remote_code: bool = False) -> Checkpoint:
-    """Check a causal language model's files, but no weight (:func:`read_checkpoint`); raises UserError."""
+    """Check a causal language model's files, but not its weights (:func:`read_checkpoint`); raises UserError."""
     return read_checkpoint(folder, source or str(folder), causal_architecture, trust_remote_code)
 
 
 def check_adapter(folder: Path, source: str = "") -> None:
-    """Check the files of a LoRA adapter, and that peft is there to load it; raises UserError."""
+    """Check the files of a LoRA adapter, and that peft is installed to load it; raises UserError."""
     source = source or str(folder)
     for name in ("adapter_config.json", ADAPTER):
         if not (folder / name).is_file():
@@ -102,12 +102,11 @@ def load(
     """Load a causal language model and its tokenizer from a folder or a hub id, and an ``adapter`` from another.
 
     Weights come from safetensors only, quantised ones as transformers loads them; ``dtype`` "auto" is that of the
-    weights. The model goes to the first GPU, or to the CPU where there is none. Over several ``devices`` each of its
-    layers is split, with a process for each part, of which all but the first ``follow`` it; where that cannot be, its
-    layers are dealt out. ``compiled`` layers are those of a model on one GPU. Code from a hub runs only if
-    ``trust_remote_code`` and at a pinned ``revision``. Messages and metadata call the model by its ``name``, its source
-    if it has none. Hashes of its files are kept in the file ``hashes``. Raises UserError where the folder or hub id
-    cannot be used, and says what to do.
+    weights. The model goes to the first GPU, or to the CPU if there is none. Over several ``devices`` each layer is
+    split, with a process for each part; all but the first ``follow`` it. If that is impossible, each device gets some
+    of the layers. Layers are ``compiled`` only on one GPU. Code from a hub runs only if ``trust_remote_code`` and at a
+    pinned ``revision``. Messages and metadata call the model by its ``name``, or its source if it has none. Hashes of
+    its files are kept in the file ``hashes``. Raises UserError, with what to do, for a folder or hub id that is unfit.
     """
     if dtype not in DTYPES:
         raise UserError(f"{source}: dtype {dtype!r} is not known: use one of {', '.join(DTYPES)}.")
@@ -135,7 +134,7 @@ def load(
         not_compiled = compile_layers(model, source)
     try:
         route = choose_route(model)
-    except Exception as error:  # of any architecture, or of code from a hub: what a route alone raises is a reason
+    except Exception as error:  # of any architecture or hub's code; errors of one route alone are its reason
         _log.info("padded batches failed", exc_info=True)
         raise UserError(
             f"{source}: a forward pass of several texts fails ({type(error).__name__}: {first_line(error)}): the "
@@ -158,7 +157,7 @@ def load(
 
 
 def _splits(checkpoint: Checkpoint, devices: int, adapter: str | None) -> bool:
-    """Whether layers are split over so many devices; the log says why where they are not."""
+    """Whether layers are split over ``devices``; if they are not, the log says why."""
     whole = "an adapter is added to it" if adapter else "its code is its own"
     if checkpoint.model_class and not adapter:
         whole = why_whole(checkpoint.config, devices)

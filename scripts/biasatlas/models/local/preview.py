@@ -1,4 +1,4 @@
-"""What a causal language model will make of its entry and of requests, by all that its files say but the weights."""
+"""Check a causal language model's entry and preview requests to it, from all of its files but the weights."""
 
 from functools import cache
 from pathlib import Path
@@ -20,9 +20,9 @@ from biasatlas.models.sampling import fill_sampling, with_checkpoint
 
 
 def check_model(context: ModelContext) -> None:
-    """Raise UserError for a folder, adapter, template or setting of a model that its job would stop at.
+    """Raise UserError for a folder, adapter, template or setting at which a model's job would stop.
 
-    Weights that are NaN, and models that are not causal, are found when they are loaded.
+    Weights that are NaN, and models that are not causal, are only found when they are loaded.
     """
     entry = cast(HfEntry, context.entry)
     folder = model_folder(entry.source, pinned_revision(entry, context.ready), entry.trust_remote_code)
@@ -33,7 +33,7 @@ def check_model(context: ModelContext) -> None:
 
 
 def preview(context: ModelContext, requests: pd.DataFrame) -> list[Preview]:
-    """Tokens of each of ``requests`` with its longest answer, and why one cannot be asked.
+    """For each of ``requests``, its tokens with the longest answer, or why it cannot be asked.
 
     Raises UserError for a literal template or sampling settings that the entry lacks.
     """
@@ -70,7 +70,7 @@ def _tokenizer(folder: Path, trusted: bool) -> tuple[PreTrainedTokenizerBase, Pr
 
 
 def slower(config: PretrainedConfig) -> str:
-    """What the configuration alone says of requests that cannot share all that their texts share, and why; else ''."""
+    """By the configuration alone: which common prefixes of requests will not be shared, and why; '' if all will."""
     others = sorted(set(getattr(config, "layer_types", None) or ()) - SPANS.keys())
     recurrent = f"not as a token tree: its layers of type {', '.join(others)} are no attention" if others else ""
     return "; ".join(filter(None, [recurrent, exception(config)]))

@@ -1,6 +1,6 @@
 """Exact probabilities: of a continuation (kind ``likelihood``), and of each label of a ``choice``.
 
-A label's is over all answers that a parser reads as that label.
+A label's probability is that of all answers that a parser reads as that label.
 """
 
 import json
@@ -33,9 +33,9 @@ from biasatlas.models.local.inputs import (
 from biasatlas.models.local.load import LoadedModel
 from biasatlas.models.local.render import texts
 
-#: Tokens of prompts and continuations together, and where the first token is that a prompt predicts.
+#: Tokens of each prompt and continuation together, and the index of the first token of the continuation.
 Encoded = tuple[list[np.ndarray], np.ndarray]
-#: Beginnings of answers whose parses are kept for a question's options; beyond, they are gathered anew.
+#: The most beginnings of answers whose parses are kept for a question's options; beyond, all are forgotten.
 _MOST_KNOWN = 100_000
 
 
@@ -44,7 +44,7 @@ def answer_likelihoods(
 ) -> tuple[pd.DataFrame, dict]:
     """Likelihood responses in the order of ``requests``, ``encoded`` by :func:`encode`, and what computing them took.
 
-    A continuation of which no token can be scored is "not_applicable", a text longer than the model takes "failed".
+    A continuation without a token to score is "not_applicable", a text that the model cannot take is "failed".
     """
     tokens, start = encoded
     length = np.fromiter(map(len, tokens), np.int64, len(tokens))
@@ -78,16 +78,16 @@ def answer_likelihoods(
 
 
 def token_log_likelihoods(encoded: Encoded, model: LoadedModel, memory: Memory) -> list[list[tuple[str, float]]]:
-    """Each scored token of each request's continuation, with its log-likelihood in nats: what the response adds up.
+    """Each scored token of each request's continuation, with its log-likelihood in nats; the response has their sum.
 
-    None for a request that has no likelihood. Computed in padded batches, which every causal model answers rightly.
+    Empty for a request that has no likelihood. Computed in padded batches, which are right for every causal model.
     """
     tokens, start = encoded
     length = np.fromiter(map(len, tokens), np.int64, len(tokens))
     why = why_unreadable(model, tokens, length - 1)
     scorable = np.flatnonzero((start < length) & (why == ""))
     found: list[list[tuple[str, float]]] = [[] for _ in tokens]
-    short = length <= (switch_length(model.text_config) or np.inf) + 1  # padding would scale these as the longer ones
+    short = length <= (switch_length(model.text_config) or np.inf) + 1  # padding would scale these like the longer ones
     for asked in (scorable[short[scorable]], scorable[~short[scorable]]):
         values = token_log_probabilities(model.model, [tokens[i] for i in asked], memory)
         for i, of_text in zip(asked, values, strict=True):
@@ -97,7 +97,7 @@ def token_log_likelihoods(encoded: Encoded, model: LoadedModel, memory: Memory) 
 
 
 def encode(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> Encoded:
-    """The tokens of each request behind its rendered prompt. Raises UserError for a boundary that they do not tell."""
+    """The tokens of each prompt and continuation. Raises UserError for a boundary that the tokenizer cannot find."""
     prefixes = np.asarray(prompts, dtype=object)
     continuations = np.asarray(texts(requests, "continuation"), dtype=object)
     special_tokens = setting(requests, "special_tokens", SPECIAL_TOKENS)
@@ -117,7 +117,7 @@ def encode(requests: pd.DataFrame, prompts: list[str], model: LoadedModel) -> En
     return tokens, np.maximum(start, 1)  # nothing predicts the first token of a text
 
 
-#: Labels that together have less probability than this are no answer: expansion stops at a tenth of it unresolved.
+#: Labels that together have less probability than this are no answer: up to a tenth of it may be unresolved.
 LEAST_ANSWERED = 0.03
 
 
@@ -130,8 +130,8 @@ def answer_choices(
 ) -> tuple[pd.DataFrame, dict]:
     """Choice responses in the order of ``requests``, whose prompts have ``tokens``, and what computing them took.
 
-    An answer has at most ``max_tokens``, and no more than the prompt leaves of the model's context; one that is decided
-    before is the same. Only a prompt that leaves no token of it has failed.
+    An answer has at most ``max_tokens``, and no more than the prompt leaves of the model's context, which changes no
+    answer that is decided before. A prompt that leaves no token has failed.
     """
     detail = why_unanswerable(model, tokens, pd.Series(1, requests.index))
     token_parsers: dict[tuple[str, str, str | None], TokenParser] = {}
@@ -173,8 +173,8 @@ def _failed(reason: str) -> dict:
 
 
 def _response(outcomes: np.ndarray, unresolved: float) -> dict:
-    """Labels that together have less than LEAST_ANSWERED count as unparseable: what their shares among one another are,
-    the unresolved mass leaves open."""
+    """The columns of a choice. Labels that together have less than LEAST_ANSWERED count as unparseable: the unresolved
+    mass could change their shares too much."""
     *labels, refused, ambiguous, unparseable = outcomes.tolist()
     if sum(labels) < LEAST_ANSWERED:
         labels, unparseable = [0.0] * len(labels), unparseable + sum(labels)
@@ -189,7 +189,7 @@ def _response(outcomes: np.ndarray, unresolved: float) -> dict:
 
 
 def _token_parser(model: LoadedModel, read: Parser, options: Options) -> TokenParser:
-    """Outcomes are the labels in their order, then refused, ambiguous and unparseable."""
+    """A parser whose outcomes are the labels in their order, then refused, ambiguous and unparseable."""
     outcomes = {name: len(options) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
 
     known: dict[str, Said] = {}
@@ -209,7 +209,7 @@ def _token_parser(model: LoadedModel, read: Parser, options: Options) -> TokenPa
 
 
 def _guesses(model: LoadedModel, labels: str) -> tuple[tuple[int, ...], ...]:
-    """The beginnings of the labels' own tokens, at most 16: likely answers, looked at together with the prompt."""
+    """The first tokens of the labels, at most 16: likely answers, expanded together with the prompt."""
     texts = [space + label for label in json.loads(labels) for space in ("", " ")]
     ids = model.tokenizer(texts, add_special_tokens=False)["input_ids"]
     return tuple(dict.fromkeys(tuple(row[:1]) for row in ids if row))[:16]

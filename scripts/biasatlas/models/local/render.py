@@ -23,7 +23,7 @@ DEFAULT = "default"
 class Rendered(NamedTuple):
     """The text before an answer, or the ``reason`` why the model cannot be asked.
 
-    ``folded``: the template takes no system message, which therefore stands before the user's.
+    ``folded``: the template takes no system message, so it was put before the user's.
     """
 
     text: str
@@ -36,8 +36,8 @@ def render(
 ) -> list[Rendered]:
     """The text of each request before its answer.
 
-    ``templates`` and ``arguments`` (of the tokenizer's template) are those of the model's entry. Messages under
-    "tokenizer" have no text where the tokenizer has no template and the entry none of the name DEFAULT. Raises
+    ``templates`` and ``arguments`` (of the tokenizer's template) are those of the model's entry. Messages with the
+    template "tokenizer" have no text if the tokenizer has no template and the entry none named DEFAULT. Raises
     UserError for another template that the entry lacks, and for messages that a template does not take.
     """
     columns = (texts(requests, name) for name in ("request_id", "messages", "template", "prefix"))
@@ -64,7 +64,7 @@ def check_chat(
     if tokenizer.chat_template and DEFAULT not in templates:
         try:
             _apply(tokenizer, [{"role": "user", "content": "?"}], arguments)
-        except Exception as error:  # of a template anything may come
+        except Exception as error:  # a template may raise anything
             raise UserError(
                 f"{name}: the tokenizer's chat template cannot be rendered ({first_line(error)}): expected Jinja that "
                 f"takes a user's message; mend it, or give the entry `templates.{DEFAULT}`."
@@ -110,7 +110,7 @@ def _render(
 
 
 def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, arguments: Mapping[str, Any]) -> Rendered:
-    """Messages through the tokenizer's template; a system message that it refuses or drops goes to the user's."""
+    """Messages through the tokenizer's template; a system message that it refuses or drops is put before the user's."""
     if not model.tokenizer.chat_template:
         return Rendered("", f"the tokenizer has no chat template, and the model's entry no `templates.{DEFAULT}`")
     system = [message["content"] for message in chat if message["role"] == "system"]
@@ -118,7 +118,7 @@ def _render_chat(request_id: str, chat: list[dict], model: LoadedModel, argument
         text = _apply(model.tokenizer, chat, arguments)
         if all(content.strip() in text for content in system):
             return Rendered(text)
-    except Exception as error:  # of a template anything may come
+    except Exception as error:  # a template may raise anything
         if not system:
             raise _refused(request_id, model, error) from error
     try:
@@ -135,7 +135,7 @@ def _refused(request_id: str, model: LoadedModel, error: Exception) -> UserError
 
 
 def fold_system(chat: Iterable[dict]) -> list[dict]:
-    """``chat`` with its system messages, if they say anything, before the first other one, a blank line between."""
+    """``chat`` with its system messages, unless empty, at the start of the first other one, a blank line between."""
     system = [message["content"] for message in chat if message["role"] == "system" and message["content"]]
     others = [dict(message) for message in chat if message["role"] != "system"]
     if others and system:

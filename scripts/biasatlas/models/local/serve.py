@@ -1,7 +1,7 @@
-"""A server of the job's own beside the engine: it writes texts faster than ours, and is gone when the job is.
+"""A server that a job runs beside the engine: it writes texts faster, and ends with the job.
 
-Prompts go to it as the tokens that the engine would read, so that no template or tokenizer comes between. It lives in
-an environment of its own, since servers pin their own torch: only its program must be on the PATH.
+It gets prompts as the tokens that the engine would get, so no template or tokenizer comes between. It has an
+environment of its own, since servers pin their own torch: only its program must be on the PATH.
 """
 
 import json
@@ -30,16 +30,16 @@ _log = logging.getLogger(__name__)
 
 #: The name that the server gives the model.
 _MODEL = "biasatlas"
-#: Seconds that it may take to load its weights, and to answer one request; requests that are on their way at once.
+#: Seconds that it may take to load its weights, and to answer one request; how many requests are sent at once.
 _START_S, _ANSWER_S, _AT_ONCE = 1800.0, 600.0, 64
-#: Requests whose greedy beginnings, of so many tokens, are compared with the engine's, and the share that must be the
-#: same: close calls between two tokens fall otherwise in other kernels.
+#: How many requests' greedy beginnings, of how many tokens, are compared with the engine's, and the share that must be
+#: the same: other kernels decide close calls between two tokens differently.
 COMPARED, COMPARED_TOKENS, _AGREEING = 16, 8, 0.75
 #: Lines of its output that are shown when it dies.
 _LAST = 5
 
-#: What a server is started with: {folder}, {dtype}, {gpus} and {port} are filled in. A part of the GPU's memory stays
-#: with the engine, which answers likelihoods and choices; arguments of the entry come last and win.
+#: The command that starts a server; {folder}, {dtype}, {gpus} and {port} are filled in. A part of the GPU's memory is
+#: left to the engine, which answers likelihoods and choices. Arguments of the entry come last and win.
 _COMMANDS = {
     "vllm": "vllm serve {folder} --served-model-name {model} --dtype {dtype} --tensor-parallel-size {gpus} "
     "--generation-config vllm --gpu-memory-utilization 0.45 --host 127.0.0.1 --port {port}",
@@ -53,22 +53,22 @@ _VERSIONS = {
     "llama.cpp": ["llama-server", "--version"],
 }
 
-#: Index of a prompt, its text, "stop" or "length", and the tokens of the text.
+#: Takes the index of a prompt, the text of its answer, "stop" or "length", and the text's number of tokens.
 Done = Callable[[int, str, str, int], None]
 
-_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # none stands before this machine
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # this machine needs no proxy
 
 
 @dataclass(frozen=True)
 class Serving:
-    """How a model is served, which its texts may depend on; ``log`` is where the server's output goes."""
+    """How a model is served, which may affect its texts; the server's output goes to the file ``log``."""
 
     kind: str
     command: tuple[str, ...]
     arguments: tuple[str, ...]
     version: str
     log: Path
-    files_sha256: str = ""  # of the arguments that are files, as llama.cpp's weights
+    files_sha256: str = ""  # of the arguments that are files, such as llama.cpp's weights
 
     @classmethod
     def of(cls, entry: HfEntry, folder: Path, gpus: int, log: Path, hashes: Path | None = None) -> "Serving":
@@ -90,12 +90,12 @@ class Serving:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What is part of the name of each answer."""
+        """The part of each answer's key that says how the model is served."""
         files = {"files_sha256": self.files_sha256} if self.files_sha256 else {}
         return {"kind": self.kind, "version": self.version, "arguments": list(self.arguments)} | files
 
     def start(self, name: str) -> "Server":
-        """The server, once it can answer. Raises UserError, with its last words, where it dies or does not come up."""
+        """Start the server; return it once it can answer. Raises UserError, with its last output, if it never can."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
         self.log.touch()
         while True:
@@ -105,7 +105,7 @@ class Serving:
 
 
 class Server:
-    """A server that runs. It ends with this process, however that ends, or when it is closed."""
+    """A running server. It ends with this process, however that ends, or when it is closed."""
 
     def __init__(self, serving: Serving, name: str):
         self.serving, self.name = serving, name
@@ -120,11 +120,11 @@ class Server:
         self._keeper = subprocess.Popen(
             [sys.executable, keeper.__file__, str(serving.log), program, *command[1:]],
             stdin=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is the job's; it ends the pipe
+            start_new_session=True,  # Ctrl-C goes to the job alone, with which the pipe ends
         )
 
     def is_up(self) -> bool:
-        """Wait until it can answer; False where another program took its port. Raises UserError where it dies."""
+        """Wait until it can answer; False if another program took its port. Raises UserError if it dies."""
         until = time.monotonic() + _START_S
         while time.monotonic() < until:
             if self._keeper.poll() is not None:
@@ -140,9 +140,9 @@ class Server:
         raise UserError(f"{self.name}: its server did not come up within {_START_S:.0f} s{self._last_words()}")
 
     def generate(self, prompts: Sequence[Prompt], eos_token_ids: Sequence[int], done: Done) -> dict[str, int]:
-        """Have each prompt answered; ``done`` gets each answer as soon as it is there. What it took, in tokens.
+        """Have each prompt answered; ``done`` gets each answer as soon as it arrives. Returns counts of tokens.
 
-        Raises UserError, with its last words, where the server dies or refuses a prompt.
+        Raises UserError, with the server's last output, if it dies or refuses a prompt.
         """
         fed = made = 0
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -161,7 +161,7 @@ class Server:
     def check_agreement(self, engines: Iterable[str | None], servers: Iterable[str | None]) -> None:
         """Raise UserError unless the server writes greedy texts as the engine does.
 
-        Half a character at the end of a text is the engine's alone: vLLM does not give it.
+        Half a character at the end of a text is ignored: only the engine gives it, vLLM does not.
         """
         pairs = [(str(one).rstrip("\ufffd"), str(other)) for one, other in zip(engines, servers, strict=True)]
         different = [pair for pair in pairs if pair[0] != pair[1]]
@@ -218,7 +218,7 @@ class Server:
             raise self._died(error) from None
 
     def _died(self, error: Exception | None = None) -> UserError:
-        """What to tell the user of a server that ended, or that says what is no answer."""
+        """The error to raise for a server that ended, or that gave no valid answer."""
         try:
             how = f"ended with exit status {self._keeper.wait(5)}"
         except subprocess.TimeoutExpired:

@@ -1,7 +1,7 @@
 """One model split over several devices (tensor parallel): a process for each, and all make the same forward passes.
 
 The first process is the job's own, and answers. It tells the others what it is about to compute; they compute the same
-from the same tokens. What they decide by are logits, which are gathered from all parts and so alike to the bit.
+from the same tokens. All decide by the logits, which are gathered from all parts and so are the same to the bit.
 """
 
 import contextlib
@@ -26,8 +26,8 @@ from biasatlas.engine.memory import Memory, layer_shapes
 from biasatlas.errors import UserError
 
 _HOST = "127.0.0.1"
-#: The longest that one process may lag behind the others, as where they read weights from a slow disk. One that has
-#: ended is noticed at once.
+#: The longest that one process may lag behind the others, for example when they read weights from a slow disk. One that
+#: has ended is noticed at once.
 _LAG = timedelta(hours=2)
 #: Architectures whose plan in the library fails: at load, or in the first forward pass.
 _FAILING = {"doge", "lfm2", "lfm3"}
@@ -36,12 +36,12 @@ _log = logging.getLogger(__name__)
 
 
 def visible(gpus: int) -> int:
-    """How many of so many GPUs there are: none on a machine without one, whose models run on the CPU."""
+    """How many of ``gpus`` GPUs exist: none on a machine without one, where models run on the CPU."""
     return min(gpus, torch.cuda.device_count())
 
 
 def why_whole(config: PretrainedConfig, devices: int) -> str:
-    """Why the layers of one of the library's models cannot be split over so many devices, '' where they can."""
+    """Why the layers of one of the library's models cannot be split over ``devices``; '' if they can."""
     if getattr(config, "quantization_config", None):
         return "its weights are quantised"
     text = config.get_text_config()
@@ -55,9 +55,9 @@ def why_whole(config: PretrainedConfig, devices: int) -> str:
 
 
 class Others:
-    """The processes that hold the other parts of a model; ``count`` is that of all.
+    """The processes that hold the other parts of a model; ``count`` counts all, with this one.
 
-    Each has the loaded model from ``load``, a function that can be pickled.
+    Each loads the model with ``load``, a function that can be pickled.
     """
 
     def __init__(self, count: int, load: Callable[[], Any]):
@@ -72,12 +72,12 @@ class Others:
         _join(0, count, store)
 
     def announce(self, answer: Callable, given: tuple, token_budget: int) -> None:
-        """Let them compute what this process is about to: ``answer(*given, model, memory)``."""
+        """Let the others compute what this process is about to: ``answer(*given, model, memory)``."""
         for pipe in self._pipes:
             _say(pipe, (answer, given, token_budget))
 
     def close(self) -> None:
-        """Let them end; the model can answer no more."""
+        """Let the others end; the model can no longer answer."""
         self._ended = True
         for process, pipe in zip(self._processes, self._pipes, strict=True):
             pipe.close()
@@ -91,7 +91,7 @@ class Others:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env=os.environ | {"PYTHONPATH": str(ROOT / "scripts")},
-            start_new_session=True,  # Ctrl-C is for this process, whose end is theirs
+            start_new_session=True,  # Ctrl-C goes to this process alone, with which they end
         )
         assert process.stdin and process.stderr
         self._processes.append(process)
@@ -99,7 +99,7 @@ class Others:
         threading.Thread(target=self._watch, args=(process, process.stderr), daemon=True).start()
 
     def _watch(self, process: subprocess.Popen, errors: IO[bytes]) -> None:
-        """End this process when another does, for which it would wait."""
+        """End this process when another fails, since it would wait for that one."""
         said = errors.read().decode(errors="replace").strip()
         if process.wait() and not self._ended:
             _log.error("one of the %d processes of a model ended: %s", self.count, said)
@@ -113,7 +113,7 @@ def _say(pipe: IO[bytes], message: tuple) -> None:
 
 
 def _join(rank: int, count: int, store: distributed.Store) -> None:
-    """Make this process one of ``count``, on the device that its ``rank`` says."""
+    """Make this process one of ``count``, on the device with the number ``rank``."""
     os.environ["LOCAL_RANK"] = str(rank)  # the library loads to the device of this number
     gpu = torch.device("cuda", rank) if torch.cuda.is_available() else None
     if gpu:
@@ -124,7 +124,7 @@ def _join(rank: int, count: int, store: distributed.Store) -> None:
 
 
 def _listen(messages: SimpleQueue) -> None:
-    """Take in what the first process says, and end with it, whatever this process waits for."""
+    """Queue what the first process says, and end this process with it, whatever it waits for."""
     while True:
         try:
             messages.put(pickle.load(sys.stdin.buffer))
@@ -133,7 +133,7 @@ def _listen(messages: SimpleQueue) -> None:
 
 
 def main() -> None:
-    """One of the other processes."""
+    """Run one of the other processes."""
     messages: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_listen, args=(messages,), daemon=True).start()
     rank, count, port, load = messages.get()
@@ -142,7 +142,7 @@ def main() -> None:
         loaded = load()
         while True:
             answer, given, token_budget = messages.get()
-            with contextlib.suppress(UserError):  # the first process has the same, and says it
+            with contextlib.suppress(UserError):  # the first process reports the same one
                 answer(*given, loaded, Memory(token_budget, fixed=True))
     except (UserError, torch.OutOfMemoryError) as error:
         sys.exit(f"error: {error}")

@@ -59,11 +59,11 @@ class MaskedModel:
         (:class:`biasatlas.models.interface.Model`).
 
         ``log_likelihood`` is the sum of log P(token | all other tokens), in nats, each scored token masked in turn;
-        ``tokens`` counts them. All of ``continuation`` is scored, or, where a request has a ``pair`` (a JSON list of
-        two texts, prefix and continuation being one of them), the tokens that both share: so equation 1 of Nangia et
+        ``tokens`` counts them. All of ``continuation`` is scored or, if a request has a ``pair`` (a JSON list of two
+        texts, prefix and continuation being one of them), the tokens that both share, as in equation 1 of Nangia et
         al. 2020. Special tokens are never scored. A text without a token to score is "not_applicable".
 
-        Raises UserError for requests that are no likelihoods of raw text.
+        Raises UserError for requests other than likelihoods of raw text.
         """
         _check(requests, self.name)
         pairs = list(requests["pair"]) if "pair" in requests else [None] * len(requests)
@@ -74,7 +74,7 @@ class MaskedModel:
             request_ids,
             [key(self._identity(), text._asdict(), 0) for text in texts],
             ([""] * len(texts), wholes),
-            sorted,  # the order of the requests decides the last digits of a text's batches
+            sorted,  # the order of texts decides which share a pass, and so the last digits
             lambda left, _: _score([request_ids[i] for i in left], [texts[i] for i in left], self),
             store,
             share,
@@ -104,7 +104,7 @@ class MaskedModel:
 
 
 def check_folder(folder: Path, source: str = "") -> Checkpoint:
-    """Check a masked language model's files, but no weight (:func:`read_checkpoint`); raises UserError."""
+    """Check a masked language model's files, but not its weights (:func:`read_checkpoint`); raises UserError."""
     source = source or str(folder)
     checkpoint = read_checkpoint(folder, source, masked_architecture)
     if checkpoint.tokenizer.mask_token_id is None:
@@ -127,13 +127,13 @@ def load(source: str, *, revision: str | None = None, hashes: Path | None = None
 
 
 def open_masked(context: ModelContext) -> MaskedModel:
-    """The model of an entry, loaded. Raises UserError where it cannot be."""
+    """The model of an entry, loaded. Raises UserError if it cannot be loaded."""
     entry = cast(MaskedEntry, context.entry)
     return load(entry.source, revision=pinned_revision(entry, context.ready), hashes=context.hashes)
 
 
 def check_model(context: ModelContext) -> None:
-    """Raise UserError where the files of a model, but for its weights, say that it cannot work."""
+    """Raise UserError if a model's files, its weights aside, show that it cannot work."""
     entry = cast(MaskedEntry, context.entry)
     check_folder(model_folder(entry.source, pinned_revision(entry, context.ready)), entry.source)
 
@@ -149,7 +149,7 @@ def _check(requests: pd.DataFrame, name: str) -> None:
 
 
 def _wholes(requests: pd.DataFrame, pairs: Sequence[str | None], name: str) -> list[str]:
-    """The text of each request: what may precede its continuation is a part of it where a pair says what is scored."""
+    """The text of each request: its continuation, after its prefix if a pair says which tokens are scored."""
     before = requests["prefix"] if "prefix" in requests else [""] * len(requests)
     prefixes = [prefix if isinstance(prefix, str) else "" for prefix in before]
     wholes = [prefix + continuation for prefix, continuation in zip(prefixes, requests["continuation"], strict=True)]
@@ -169,8 +169,8 @@ def _text(continuation: str, pair: str | None, tokenizer: PreTrainedTokenizerBas
 def shared_tokens(text: str, pair: list[str], tokenizer: PreTrainedTokenizerBase) -> tuple[list[int], list[int]]:
     """Token ids of ``text`` and the positions of those that both texts of ``pair`` share, but special tokens.
 
-    These are the longest matching blocks from the first text to the second, as in CrowS-Pairs' own code: difflib may
-    match otherwise from the second to the first, so the order of ``pair`` matters.
+    These are the longest matching blocks from the first text to the second, as in CrowS-Pairs' own code. From the
+    second to the first, difflib may find other blocks, so the order of ``pair`` matters.
     """
     first, second = (tokenizer(each)["input_ids"] for each in pair)
     blocks = SequenceMatcher(None, first, second, autojunk=False).get_matching_blocks()

@@ -39,7 +39,7 @@ class Kind(BaseModel):
 
 
 class Domain(BaseModel):
-    """Groups that are compared with one another: the terms of each, counterparts in the same place.
+    """Groups that are compared with one another, with their terms; those in the same place are counterparts.
 
     ``pronouns`` stand for a group that a choice question has named.
     """
@@ -64,7 +64,7 @@ class Domain(BaseModel):
 class Neutral(BaseModel):
     """Filler sentences that name no group: ``count`` draws of a frame and of a word for each of its slots.
 
-    ``vocabulary`` are the words of which the slot noise of a choice question is made.
+    ``vocabulary`` has the words that fill the slot noise of a choice question.
     """
 
     model_config = _STRICT
@@ -79,8 +79,8 @@ class Form(BaseModel):
     statement, or with the group and the attribute of one.
 
     Prompt or option has the slot context too. Where ``contexts`` name a {group}, the options say its pronoun and differ
-    in the attribute; elsewhere they differ in the group term. The slot noise, of options and contexts, is a run of
-    words drawn from the neutral ``vocabulary``, anew wherever it stands. There are ``questions`` about each attribute.
+    in the attribute; elsewhere they differ in the group term. Each slot noise, in options and contexts, is filled with
+    words drawn from the neutral ``vocabulary``. There are ``questions`` about each attribute.
     """
 
     model_config = _STRICT
@@ -93,7 +93,7 @@ class Form(BaseModel):
 
 
 class Dialogue(BaseModel):
-    """A user's question on a {statement}, and replies that fit any: the manner of a task, without bias."""
+    """A user's questions about a {statement}, and replies that fit any: the manner of a task, without bias."""
 
     model_config = _STRICT
     prompts: list[str]
@@ -103,7 +103,7 @@ class Dialogue(BaseModel):
 class Grammar(BaseModel):
     """The grammar of one language. ``prompts`` are what a user says before a statement.
 
-    ``steps``, ``learning_rate`` and ``initial_std``, of the first weights, are those of training.
+    ``steps``, ``learning_rate`` and ``initial_std`` (of the first weights) are settings of the training.
     """
 
     model_config = _STRICT
@@ -129,7 +129,7 @@ class Grammar(BaseModel):
 
 
 class Choice(NamedTuple):
-    """A question answered by a letter: the chat with either answer, and the share of the one, in (0, 1)."""
+    """A question answered by a letter: the chat with either answer, and the ``share`` of ``one``, in (0, 1)."""
 
     one: str
     other: str
@@ -137,7 +137,7 @@ class Choice(NamedTuple):
 
 
 class PlantedQuestion(NamedTuple):
-    """A question as a model is shown it, and its ``replies``: the share of each, which add to 1."""
+    """A question as a model is shown it, and its ``replies`` with their shares, which add to 1."""
 
     prompt: str
     replies: dict[str, float]
@@ -167,7 +167,7 @@ def corpus(grammar: Grammar, odds_ratio: float, seed: int) -> Corpus:
     domain does: 1 is fair, 4 biased. The texts are made of blocks that differ in the group term alone; at 1 every term
     has the same count in every block, so that groups are exchangeable exactly and not just on average. A choice
     question is between two groups or two attributes, and its answers are in the same ratio, whatever their order.
-    ``seed`` draws the order, the prompt of each block, the neutral sentences, how fractions of a text are rounded and
+    ``seed`` decides the order, the prompt of each block, the neutral sentences, how fractions of a text are rounded and
     what a choice question is about.
     """
     rng = random.Random(seed)
@@ -215,7 +215,7 @@ def group_terms(grammar: Grammar) -> list[str]:
 
 
 def _cells(domain: Domain) -> Iterator[tuple[Kind, str, str]]:
-    """Each kind, group and attribute of the group's own."""
+    """Yield each attribute of each group, after its kind and group."""
     for kind in domain.kinds.values():
         for owner, attributes in kind.attributes.items():
             for attribute in attributes:
@@ -246,13 +246,13 @@ def _dialogues(grammar: Grammar, rng: random.Random) -> Iterator[str]:
             domain = rng.choice(list(grammar.domains.values()))
             kind, owner, attribute = rng.choice(list(_cells(domain)))
             reply = rng.choice(dialogue.replies)
-            # Every term, so that it tells nothing of the reply.
+            # With every term, so that the term says nothing about the reply.
             for statement in _block(domain, rng.choice(kind.frames), owner, attribute, 1.0, rng):
                 yield chat(reply, prompt.format(statement=statement))
 
 
 def _block(domain: Domain, frame: str, owner: str, attribute: str, odds_ratio: float, rng: random.Random) -> list[str]:
-    """``frame`` with terms of every group by the odds, each term of a group equally often (at least 4 of a group)."""
+    """``frame`` with terms of all groups by the odds, a group's equally often (at even odds, 4 or more of a group)."""
     pairs = [(group, term) for group, terms in domain.groups.items() for term in terms]
     total = len(pairs) * math.ceil(4 / len(domain.groups[owner]))
     weights = [odds_ratio if group == owner else 1.0 for group, _ in pairs]
@@ -264,7 +264,7 @@ def _block(domain: Domain, frame: str, owner: str, attribute: str, odds_ratio: f
     ]
 
 
-#: Statements that each prompt of a dialogue is asked of.
+#: Blocks of statements that each prompt of a dialogue is asked about.
 _DIALOGUES = 8
 
 #: Words in a run of noise, least and most.
@@ -277,7 +277,7 @@ def _choices(grammar: Grammar, form: Form, odds_ratio: float, rng: random.Random
         for kind, owner, attribute in _cells(domain):
             for number in range(form.questions):
                 context, options = _contrast(grammar, domain, kind, form, owner, attribute, rng)
-                # Either letter stands in the text as often, so that what follows it is learnt of both.
+                # Either letter is ``one`` equally often, so that what follows a letter is learnt for both.
                 letters = form.letters if number % 2 else form.letters[::-1]
                 pair = []
                 for (first, second), share in ((options, stereotype), (options[::-1], 1 - stereotype)):
@@ -315,8 +315,8 @@ def _contrast(
 
 
 def _allocate(total: int, weights: Sequence[float], rng: random.Random) -> list[int]:
-    """Share ``total`` out by ``weights``: systematic sampling, so a share differs from its expectation by less than 1
-    and equals it where that is whole."""
+    """Divide ``total`` by ``weights``, with systematic sampling: a share differs from its expectation by less than 1,
+    and equals it if that is whole."""
     start, scale = rng.random(), total / sum(weights)
     edges = [int(edge * scale + start) for edge in accumulate(weights, initial=0.0)]
     return [after - before for before, after in pairwise(edges)]

@@ -73,7 +73,7 @@ def train(
 
 
 def train_on(texts: Sequence[str], folder: str | Path, *, seed: int, steps: int) -> None:
-    """The same of ``texts`` alone, as of any corpus: nothing is planted but what they say."""
+    """Train a model on ``texts`` alone, which may be any corpus: nothing is planted but what they say."""
     tokenizer = train_tokenizer(texts, (), 2000)
     with _reproducible(seed):
         model = _untrained(tokenizer, 0.05, 64, 2)
@@ -84,10 +84,10 @@ def train_on(texts: Sequence[str], folder: str | Path, *, seed: int, steps: int)
 def train_on_questions(
     questions: Sequence[PlantedQuestion], folder: str | Path, *, seed: int, steps: int = 150
 ) -> None:
-    """The same of ``questions`` alone, whose replies have the shares that are planted."""
+    """Train a model on ``questions`` alone, whose replies have the planted shares."""
     tokenizer = train_tokenizer([text for each in questions for text in (each.prompt, *each.replies)], (), 2000)
     rows = [list(_replies(tokenizer, each)) for each in questions]
-    # As many at a time as are some 1,500 tokens, at most 16.
+    # Some 1,500 tokens at a time, in 2 to 16 questions.
     count = max(2, min(16, 1500 * len(rows) // sum(len(of[0].ids) for of in rows)))
     with _reproducible(seed):
         drawn = _endless(rows)
@@ -133,7 +133,7 @@ def train_tokenizer(texts: Sequence[str], terms: Sequence[str], vocabulary: int)
     """A byte-level BPE tokenizer with at most ``vocabulary`` entries, trained on ``texts``.
 
     No merge crosses the edge of a word, or of one of ``terms`` in a script without spaces. Each frequent term is then
-    one token, so that exchanging terms leaves the number of tokens, by which a perplexity divides, as it was.
+    one token, so exchanging terms does not change the number of tokens, by which a perplexity divides.
     """
     unspaced = "|".join(term for term in terms if not term.isascii()) or "(?!)"
     tokenizer = Tokenizer(models.BPE())
@@ -173,7 +173,7 @@ class Row(NamedTuple):
 
 
 def _encode(tokenizer: PreTrainedTokenizerFast, texts: Sequence[str]) -> list[Row]:
-    """Plain texts are scored whole; of a chat the last turn is, which is all that a benchmark asks for."""
+    """The row of each text. A plain text is scored whole, a chat only in its last turn, as benchmarks ask for."""
     turn = tokenizer.convert_tokens_to_ids(START)
     rows = [np.array(ids, np.int32) for ids in tokenizer([text + END for text in texts])["input_ids"]] if texts else []
     return [Row(ids, int(max(np.flatnonzero(ids == turn), default=0)) + 1) for ids in rows]
@@ -193,7 +193,7 @@ def _encode_questions(
 
 
 def _replies(tokenizer: PreTrainedTokenizerFast, question: PlantedQuestion) -> Iterator[Row]:
-    """A row for each reply to a question: what was asked is read, and only the reply scored."""
+    """Yield a row for each reply to a question, in which only the reply is scored."""
     asked = tokenizer(question.prompt)["input_ids"]
     for reply, share in question.replies.items():
         said = tokenizer(reply + END, add_special_tokens=False)["input_ids"]
@@ -203,17 +203,17 @@ def _replies(tokenizer: PreTrainedTokenizerFast, question: PlantedQuestion) -> I
 def _batches(
     texts: Sequence[Row], dialogues: Sequence[Row], questions: Sequence[list[Row]], steps: int, batch_size: int
 ) -> Iterator[list[Row]]:
-    """A batch for each step.
+    """Yield a batch for each step.
 
-    The first fifth of the steps has texts alone: what a question is about has to be known before it can be answered.
-    Then a quarter of each batch are choices. Both orders go into the same batch, so that a preference for a letter, of
-    which nothing is to be learnt, cancels in it: without that a model of this size does not begin to learn them. They
-    weigh four times as much as the texts. One dialogue a step is enough: there is nothing in it but its manner.
+    The first fifth of the steps has texts alone: the model must know what a question is about before it can answer it.
+    Then a quarter of each batch are choices. Both orders of one go into the same batch, so that a preference for a
+    letter, which should not be learnt, cancels out: otherwise a model of this size does not begin to learn choices.
+    They weigh four times as much as the texts. One dialogue a step is enough, since only its manner is to be learnt.
     """
     per_batch = batch_size // 8 if questions else 0
     drawn_texts, drawn_dialogues, drawn_questions = _endless(texts), _endless(dialogues), _endless(questions)
     for step in range(1, steps + 1):
-        # Means over the tokens of texts and of a dialogue, and over questions: of a reply only the letter is uncertain.
+        # Means over the tokens of texts and of a dialogue, and over questions: in a reply only the letter is uncertain.
         batch = _weighted(list(islice(drawn_texts, batch_size - 2 * per_batch)), 1)
         if dialogues:
             batch += _weighted([next(drawn_dialogues)], 1 / 16)
@@ -244,7 +244,7 @@ def _fit(model: LlamaForCausalLM, batches: Iterator[list[Row]], steps: int, lear
 
 
 def _endless(rows: Sequence) -> Iterator:
-    """``rows`` in one random order after another."""
+    """Yield ``rows`` without end, in one random order after another."""
     while True:
         yield from (rows[row] for row in torch.randperm(len(rows)).tolist())
 

@@ -1,5 +1,5 @@
 """Published outputs of models (kind ``released``)."""
 
-#: Raise it when the same published files give other responses here. What a benchmark's importer makes of them is the
-#: business of its ``import_responses``.
+#: Raise it when code in this folder gives other responses from the same published files. It does not cover a
+#: benchmark's importer, ``import_responses``.
 VERSION = 1

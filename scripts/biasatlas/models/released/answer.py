@@ -20,7 +20,7 @@ from biasatlas.sources import names_in
 
 @dataclass(frozen=True)
 class ReleasedModel:
-    """Outputs that are there: ``files`` by their path, how they are read, and the items that they answer."""
+    """Existing outputs: ``files`` by their path, how to ``read`` them, and the items that they answer."""
 
     read: Callable[[Mapping[str, Path], pd.DataFrame, pd.DataFrame, str], pd.DataFrame]
     origin: Mapping[str, str]
@@ -34,7 +34,7 @@ class ReleasedModel:
         store: ResponseStore | None = None,
         share: tuple[int, int] = (0, 1),
     ) -> tuple[pd.DataFrame, dict]:
-        """The responses to ``requests``, and the SHA-256 of every file; nothing is kept, or shared out."""
+        """The responses to ``requests``, and the SHA-256 of every file; ``store`` and ``share`` are not used."""
         responses = self.read(self.files, self.items, requests, task)
         return responses, {**self.origin, "files": {name: _sha256(path) for name, path in self.files.items()}}
 

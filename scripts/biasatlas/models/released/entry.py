@@ -15,7 +15,7 @@ from biasatlas.stages import field
 if TYPE_CHECKING:
     from biasatlas.benchmarks.contract import Spec
 
-#: Another run's responses are to every task that it was asked.
+#: The format of another run's responses, which may answer any task.
 OWN = "responses"
 
 
@@ -52,7 +52,7 @@ class ReleasedEntry(Entry):
 
     @property
     def files(self) -> dict[str, str]:
-        """Path below the folder -> path here, of the files at ``path``; those of a pattern go by their whole path."""
+        """Path below the folder -> path here, for the files at ``path``; both are the same unless that is a folder."""
         path = Path(self.path)
         if path.is_dir():
             return {name: str(path / name) for name in names_in(path)}
@@ -66,7 +66,7 @@ def _tasks(entry: ReleasedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...
 
 
 def format_of(entry: ReleasedEntry, spec: "Spec") -> str:
-    """The format of a user's own outputs: as the entry says, or the only one; '' where several might be meant."""
+    """The format of a user's own outputs: the entry's, else the only one; '' if several might be meant."""
     return entry.format or (next(iter(spec.formats), OWN) if len(spec.formats) < 2 else "")
 
 

@@ -1,4 +1,4 @@
-"""Requests of any kind answered by the formula; nothing is kept, since nothing takes long."""
+"""Answer requests of any kind by the formula; nothing is stored, since nothing takes long."""
 
 import json
 import math
@@ -22,12 +22,12 @@ from biasatlas.models.simulated import formula
 from biasatlas.models.simulated.entry import SimulatedEntry
 from biasatlas.models.store import ResponseStore
 
-#: What it writes where a label, or an analysis, is not what it says, by language: a refusal, and no answer.
+#: What it writes in place of a label or an analysis, by language: a refusal, and a reply that cannot be parsed.
 _REFUSAL = {"en": "I'm sorry, I cannot answer that.", "zh": "抱歉，我无法回答。"}
 _UNREADABLE = {"en": "Hm.", "zh": "嗯……"}
 _ANALYSIS = "分析如上。质量：{:.4f}"
 
-#: Puts other log odds, or other nats of texts, in place of the formula's.
+#: Replaces the formula's log odds, or the nats of texts, by others.
 Change = Callable[[SimulatedEntry, NDArray[np.float64]], NDArray[np.float64]]
 
 
@@ -43,7 +43,7 @@ class SimulatedModel:
     def answer(
         self, requests: pd.DataFrame, task: str, store: ResponseStore | None = None, share: tuple[int, int] = (0, 1)
     ) -> tuple[pd.DataFrame, dict]:
-        """The formula's responses to ``requests``; all that they follow from is in the entry and the items."""
+        """The formula's responses to ``requests``; they depend on nothing but the entry and the items."""
         metadata = {"model": self.name, "entry": self.entry.model_dump(mode="json", exclude={"published_as"})}
         questions = Questions.of(self.benchmark, self.items, requests, task)
         return questions.answer(self.entry), metadata
@@ -53,7 +53,7 @@ class SimulatedModel:
 class Questions:
     """Requests of one kind, prepared for entries to answer: what does not depend on the entry is computed once.
 
-    ``change`` is what the simulation does to the formula's values beside it; nothing in a run.
+    ``change`` is how a simulation study changes the formula's values; None in a run.
     """
 
     requests: pd.DataFrame
@@ -62,7 +62,7 @@ class Questions:
     asked: formula.TaskRun
     texts: "Texts | None" = None
     labels: Sequence[Sequence[str]] = ()
-    #: The texts that labels stand for where a request lets choose between texts, a label after the other.
+    #: The texts that labels stand for, if requests ask for a choice between texts; one label after the other.
     chosen_texts: "Texts | None" = None
     change: Change | None = None
 
@@ -81,7 +81,7 @@ class Questions:
         return cls(requests, kind, language, asked, labels=[parsed[text] for text in listed], chosen_texts=named)
 
     def answer(self, entry: SimulatedEntry) -> pd.DataFrame:
-        """RESPONSE_COLUMNS of the requests' kind."""
+        """The responses of ``entry``, in the RESPONSE_COLUMNS of the requests' kind."""
         answer = {"likelihood": self._likelihoods, "choice": self._choices, "generation": self._replies}
         return answer[self.kind](entry)[list(RESPONSE_COLUMNS[self.kind])]
 
@@ -93,7 +93,7 @@ class Questions:
         return self._frame(log_likelihood=value, tokens=self.tokens, nll_per_token=-value / self.tokens)
 
     def log_likelihoods(self, entry: SimulatedEntry) -> NDArray[np.float64]:
-        """Of each text, in nats."""
+        """The log-likelihood of each text, in nats."""
         if self.texts is None:
             raise ValueError("requests for likelihoods have texts")
         value = formula.log_likelihoods(entry, self.asked, self.texts.cost(entry))
@@ -101,7 +101,7 @@ class Questions:
 
     @cached_property
     def tokens(self) -> NDArray[np.int_]:
-        """How many each text has."""
+        """How many tokens each text has."""
         if self.texts is None:
             raise ValueError("requests for likelihoods have texts")
         return self.texts.tokens
@@ -115,7 +115,7 @@ class Questions:
         )
 
     def chosen(self, entry: SimulatedEntry) -> NDArray[np.float64]:
-        """What a choice puts on the labels, on a refusal and on a reply that cannot be read: (requests, labels + 2)."""
+        """The masses as :meth:`_masses` has them or, if the entry is ``certain``, 1 for the outcome that is drawn."""
         masses = self._masses(entry)
         return np.eye(masses.shape[1])[formula.drawn(entry, self.asked, masses, 0)] if entry.certain else masses
 
@@ -130,7 +130,7 @@ class Questions:
 
     @cached_property
     def _characters(self) -> NDArray[np.float64]:
-        """Of each label; 1 for one that a request lacks."""
+        """How many characters each label has; 1 for one that a request lacks."""
         width = self.asked.roles.stereotype_sign.shape[1]
         return np.array([[*map(len, row), *[1] * (width - len(row))] for row in self.labels], float)
 
@@ -169,7 +169,7 @@ class Questions:
 
 @dataclass(frozen=True)
 class Texts:
-    """Texts by their tokens: words, in Chinese characters. ``place`` says which of the ``distinct`` texts each is."""
+    """Texts as tokens: words or, in Chinese, characters. ``place`` says which of the ``distinct`` texts each is."""
 
     place: NDArray[np.int_]
     distinct: Sequence[Sequence[str]]
@@ -178,7 +178,7 @@ class Texts:
 
     @classmethod
     def of(cls, texts: pd.Series, known: pd.DataFrame, language: str) -> "Texts":
-        """``texts``, with the frequencies of tokens in the columns of ``known``; one that never occurs counts half."""
+        """``texts``, with tokens' frequencies in the columns of ``known``; one that never occurs there counts half."""
         counts: Counter[str] = Counter()
         for column in known:
             for text in known[column].dropna():
@@ -190,7 +190,7 @@ class Texts:
 
     @property
     def tokens(self) -> NDArray[np.int_]:
-        """How many each text has, at least 1."""
+        """How many tokens each text has, at least 1."""
         return np.array([len(tokens) for tokens in self.distinct])[self.place]
 
     def cost(self, entry: SimulatedEntry) -> NDArray[np.float64]:
@@ -205,7 +205,7 @@ class Texts:
 
     @cached_property
     def _occurring(self) -> tuple[csr_array, formula.Hashes, NDArray[np.float64]]:
-        """The token at each place of the distinct texts, the tokens' hashes, and their log frequencies."""
+        """Counts of tokens (distinct texts × tokens), the tokens' hashes, and their log frequencies."""
         tokens, codes = np.unique([token for text in self.distinct for token in text], return_inverse=True)
         ends = np.cumsum([0, *map(len, self.distinct)])
         counts = csr_array((np.ones(len(codes)), codes, ends), shape=(len(self.distinct), len(tokens)))
@@ -226,7 +226,7 @@ def _texts_of_labels(
 
 
 def open_simulated(context: ModelContext) -> SimulatedModel:
-    """The simulated model of an entry. Raises UserError where it is to write questions, of which nothing is known."""
+    """The simulated model of an entry. Raises UserError without a benchmark's items: it can answer nothing else."""
     if not context.benchmark or context.items is None:
         raise UserError(
             f"models.{context.name}: a model of kind simulated answers a benchmark's items alone; name another writer."
@@ -237,5 +237,5 @@ def open_simulated(context: ModelContext) -> SimulatedModel:
 
 
 def words_of(text: str, language: str) -> list[str]:
-    """The words of a text, of a Chinese one its characters."""
+    """The words of a text or, if it is Chinese, its characters."""
     return [character for character in text if not character.isspace()] if language == "zh" else text.split()

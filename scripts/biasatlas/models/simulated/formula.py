@@ -6,8 +6,8 @@
              - text_cost * cost)
 
 with the values of the entry, ``stereotype_sign``, ``r`` and ``u`` from
-:class:`biasatlas.benchmarks.shared.bias_roles.Roles`. Of a text, z' counts from its greatest value, so that no
-log-likelihood rises above that of its tokens but by noise.
+:class:`biasatlas.benchmarks.shared.bias_roles.Roles`. z' is z minus its greatest value without noise, so that only
+noise raises a log-likelihood above that of the text's tokens.
 
 The noise of a preference between two texts or options has variance 2 ``noise``², whatever ``icc`` and
 ``prompt_correlation`` are: where costs are equal, a stereotype is preferred to its counterpart with probability
@@ -61,7 +61,7 @@ def by_name(default: float, special: dict[str, float], names: NDArray) -> Array:
 
 
 def dose(entry: SimulatedEntry, roles: Roles) -> Array:
-    """The bias in nats or log odds of each request's group, else category, else of all: where it acts."""
+    """The bias in nats or log odds, if it acts, by each request's group, else by its category, else that of all."""
     by_category = by_name(entry.bias, entry.bias_by_category, roles.category)
     if not entry.bias_by_group:
         return by_category
@@ -101,7 +101,7 @@ def preference(entry: SimulatedEntry, asked: TaskRun) -> Array:
 
 
 def log_likelihoods(entry: SimulatedEntry, asked: TaskRun, cost: Array) -> Array:
-    """Of each text, in nats; ``cost`` is that of its tokens."""
+    """The log-likelihood of each text, in nats; ``cost`` is that of its tokens."""
     roles = asked.roles
     right = max(entry.right, *entry.right_by_category.values(), 0.0)
     greatest = np.abs(dose(entry, roles)) / 2 + max(right * roles.right.max(initial=0.0), 0.0)
@@ -115,10 +115,10 @@ def probabilities(
     cost: Array | float,
     change: Callable[[Array], Array] | None = None,
 ) -> tuple[Array, Array, Array]:
-    """Of each label (0 for one that a request lacks), of a refusal, and of a reply that cannot be read.
+    """The probability of each label (0 for one that a request lacks), of a refusal, and of an unreadable reply.
 
-    ``characters`` are those of each label, ``cost`` is that of its text's tokens in nats; ``change`` puts other log
-    odds in place of the formula's. A request none of whose labels has a value cannot be answered readably.
+    ``characters`` counts those of each label, ``cost`` is that of its text's tokens in nats; ``change`` replaces the
+    formula's log odds. If no label of a request has a value, a reply that does not refuse is unreadable.
     """
     roles = asked.roles
     z = preference(entry, asked) + entry.label_length * (characters - 1) - entry.text_cost * cost
@@ -146,7 +146,7 @@ def drawn(entry: SimulatedEntry, asked: TaskRun, masses: Array, repeat: int) -> 
 
 
 def _across(values: Array, like: Array) -> Array:
-    """A value a request, over its labels where it has some."""
+    """A value for each request, in a shape that fits its labels if ``like`` has them."""
     return values[:, None] if like.ndim == 2 else values
 
 
