@@ -176,7 +176,7 @@ rule write_report:
         **({"packed": PATHS.report_packed} if PACKED else {"page": PAGE, "pages": PAGES}),
     log:
         PATHS.log("write_report"),
-    localrule: not PACKED  # SLURM's groups do send it off
+    localrule: not PACKED  # yet a SLURM job, with its group
     conda:
         "../envs/figures.yaml"
     params:
