@@ -110,26 +110,29 @@ class PairsOptions(PromptOptions):
     """How a pair is asked, and how its two texts are compared."""
 
     text: Literal["published", "cleaned"] = field(
-        "answers", description="Texts as published, or without the line breaks inside them"
+        "answers", description="`cleaned`: without the line breaks inside a text; `published`: as published"
     )
     reduction: Literal["sum", "mean"] = field(
-        "scores", description="Texts are compared by log-likelihood, or by log-likelihood per token"
+        "scores", description="Compare texts by log-likelihood (`sum`) or by log-likelihood per token (`mean`)"
     )
     rounding: Literal["none", "three_decimals"] = field(
-        "scores", description="Scores compared as they are, or rounded first as in CrowS-Pairs' code, which makes ties"
+        "scores",
+        description="`three_decimals`: log-likelihoods are rounded before they are compared, as in CrowS-Pairs' "
+        "code, which makes ties",
     )
     ties: Literal["half", "released"] = field(
         "scores",
-        description="A tie counts half; or, as in CrowS-Pairs' code, it counts 0 over all pairs and is left out of the "
-        "scores of a direction",
+        description="`half`: a tie counts half; `released`, as in CrowS-Pairs' code: it counts 0 in the score of "
+        "all pairs, and scores of one direction leave it out",
     )
     orders: Literal["swapped", "single"] = field(
-        "answers", description="Each pair asked in both orders, or once in an order drawn from its id"
+        "answers",
+        description="Ask each pair in both orders (`swapped`), or once, in an order drawn from its id (`single`)",
     )
     ends: Literal["asked", "none"] = field(
         "answers",
-        description="For `balanced_shift`: the words that end both texts are also scored by themselves, after each "
-        "text's beginning. Without effect where no category has pairs of both directions",
+        description="`asked`: also score the words with which both texts end, given each text's beginning; "
+        "`balanced_shift` needs this. No effect unless a category has pairs of both directions",
     )
 
 

@@ -91,24 +91,27 @@ class QuestionsOptions(PromptOptions):
 
     text: Literal["cleaned", "published"] = field(
         "answers",
-        description="Stray braces, spaces and known errors corrected, or every string as published",
+        description="`cleaned`: stray braces and spaces and known errors are corrected; `published`: as published",
     )
     answer: Literal["argmax", "expected"] = field(
-        "scores", description="An item counts with its most probable option, or with each option's probability"
+        "scores",
+        description="`argmax`: an item counts with its most probable option; `expected`: with the probability of "
+        "each option",
     )
     untargeted: Literal["accuracy", "drop"] = field(
         "scores",
-        description="Items whose data do not say which option follows the stereotype count in accuracy only; or, as in "
-        "BBQ's script, nowhere",
+        description="Items whose data don't say which option follows the stereotype count in accuracy only "
+        "(`accuracy`), or nowhere, as in BBQ's script (`drop`)",
     )
     bias_formula: Literal["balanced", "paper"] = field(
         "tables",
-        description="Bias score in disambiguated contexts: the mean of two scores, one over items whose right answer "
-        "follows the stereotype and one over the others, each 0 if no answer names a person; or the paper's, over all "
-        "answers that name a person, missing if none does",
+        description="Bias score where the context gives the answer. `balanced`: the mean of two scores, one over "
+        "items whose right answer follows the stereotype, one over the others; a score is 0 if no "
+        "answer names a person. `paper`: one score over all answers that name a person, missing if "
+        "none does",
     )
     interval: Literal["template", "item"] = field(
-        "tables", description="Unit that intervals treat as independent: a question template, or a single item"
+        "tables", description="What intervals treat as independent: each question `template`, or each `item`"
     )
 
 
@@ -262,7 +265,7 @@ def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
     if isinstance(description.prompt, str):
         return QuestionsOptions
     names: Any = Literal[tuple(description.prompt)]
-    prompt = field("answers", description="Prompt template, one of the files that the description names")
+    prompt = field("answers", description="Which prompt, of those in the benchmark's description")
     return create_model("PromptedOptions", __base__=QuestionsOptions, __module__=__name__, prompt=(names, prompt))
 
 
