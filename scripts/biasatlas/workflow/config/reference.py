@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.contract import Options
-from biasatlas.benchmarks.families.contexts.spec import ContextsDescription, ContextsOptions
-from biasatlas.benchmarks.families.decisions.spec import DecisionsDescription, DecisionsOptions, VariedFactor
+from biasatlas.benchmarks.families.contexts import spec as contexts
+from biasatlas.benchmarks.families.decisions import spec as decisions
 from biasatlas.benchmarks.families.derived import Agree, Derived, Drop, Erratum, Join
 from biasatlas.benchmarks.families.description import Rows
-from biasatlas.benchmarks.families.pairs.spec import Differences, PairsDescription, PairsOptions, ReleasedScores
-from biasatlas.benchmarks.families.questions.spec import QuestionRows, QuestionsOptions
+from biasatlas.benchmarks.families.pairs import spec as pairs
+from biasatlas.benchmarks.families.questions import spec as questions
 from biasatlas.benchmarks.shared.prompting import SamplingOptions
 from biasatlas.models.entry import Entry, SamplingSettings, Template
 from biasatlas.models.kinds import KINDS
@@ -36,10 +36,10 @@ _MOST = "Most benchmarks"
 #: Heading -> options that benchmarks share, and the folder of protocols with their recommended values.
 _SHARED: dict[str, tuple[type[Options], str]] = {
     _MOST: (SamplingOptions, "pairs"),
-    "Pairs": (PairsOptions, "pairs"),
-    "Questions": (QuestionsOptions, "questions"),
-    "Decisions": (DecisionsOptions, "decisions"),
-    "Contexts": (ContextsOptions, "contexts"),
+    "Pairs": (pairs.PairsOptions, "pairs"),
+    "Questions": (questions.QuestionsOptions, "questions"),
+    "Decisions": (decisions.DecisionsOptions, "decisions"),
+    "Contexts": (contexts.ContextsOptions, "contexts"),
 }
 
 
@@ -72,20 +72,32 @@ def reference_text() -> str:
 
 
 def _section(title: str, section: type[BaseModel], without: Collection[str] = ()) -> str:
-    """A heading, what the section is, and a table of its keys but those in ``without``."""
+    """A heading, what the section is, and a table of its keys but those in ``without``.
+
+    A column that is the same in all rows becomes a sentence.
+    """
     marked = issubclass(section, StagedModel)
     header = ["key", "type", "default", *(["changes"] if marked else []), "meaning"]
-    lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *_rows(section, marked, without)]
-    return f"## {title}\n\n{getdoc(section)}\n\n" + "\n".join(lines) + "\n"
+    rows = list(_rows(section, marked, without))
+    said = [getdoc(section) or ""]
+    for name, words in (("changes", "All keys change {}."), ("default", "All are {}.")):
+        values = {row[header.index(name)] for row in rows} if name in header and len(rows) > 1 else set()
+        if len(values) == 1:
+            (value,) = values
+            said += [words.format(value)] if value != "`null`" else []
+            rows = [[cell for place, cell in enumerate(row) if header[place] != name] for row in rows]
+            header.remove(name)
+    lines = [f"| {' | '.join(header)} |", f"|{' --- |' * len(header)}", *(f"| {' | '.join(row)} |" for row in rows)]
+    return f"## {title}\n\n{' '.join(said)}\n\n" + "\n".join(lines) + "\n"
 
 
 def descriptions_text() -> str:
     """Every key of a benchmark's description, in Markdown: those of all families, of each, and of their parts."""
-    families: dict[str, type[BaseModel]] = {
-        "pairs": PairsDescription,
-        "questions": QuestionRows,
-        "decisions": DecisionsDescription,
-        "contexts": ContextsDescription,
+    families: dict[str, tuple[type[Rows], Iterable[str], Iterable[str]]] = {
+        "pairs": (pairs.DESCRIPTION, pairs.METRICS, pairs.LABELS),
+        "questions": (questions.DESCRIPTION, questions.METRICS, questions.PROMPT_FIELDS),
+        "decisions": (decisions.DESCRIPTION, decisions.METRICS, decisions.PROMPT_FIELDS),
+        "contexts": (contexts.DESCRIPTION, contexts.METRICS, contexts.PROMPT_FIELDS),
     }
     parts: dict[str, type[BaseModel]] = {
         "`derive.{column}`": Derived,
@@ -93,21 +105,30 @@ def descriptions_text() -> str:
         "An item of `drop`": Drop,
         "An item of `agree`": Agree,
         "An item of `errata`": Erratum,
-        "`differences` of a benchmark of pairs": Differences,
-        "`released_scores` of a benchmark of pairs": ReleasedScores,
-        "`factors.{name}` of a benchmark of decisions": VariedFactor,
+        "`differences` of pairs": pairs.Differences,
+        "`released_scores` of pairs": pairs.ReleasedScores,
+        "`factors.{name}` of decisions": decisions.VariedFactor,
     }
+    sections = []
+    for name, (section, metrics, fields) in families.items():
+        same = [key for key in Rows.model_fields if key == "family" or _said(Rows, key) == _said(section, key)]
+        known = f"Metrics: `{'`, `'.join(metrics)}`. Fields of the prompt: `{{{'}`, `{'.join(fields)}}}`.\n"
+        sections.append(f"{_section(f'Family `{name}`', section, same)}\n{known}")
     return "\n".join(
         [
             "# Keys of a description\n\nGenerated by `make docs`; "
             "[adding.md](adding.md#a-benchmark-from-a-description) has examples. Texts name columns of the data in "
-            "braces, as in `{sentence}`. An arrow describes a mapping: `value -> name` is written "
-            "`{'1': Emotional}`, for example. The column *changes* says what runs again when a value changes.\n",
+            "braces, as in `{sentence}`. The column *changes* says what runs again when a value changes, as in "
+            "[configuration](configuration.md).\n",
             _section("All families", Rows),
-            *(_section(f"Family `{name}`", section, Rows.model_fields) for name, section in families.items()),
+            *sections,
             *(_section(title, section) for title, section in parts.items()),
         ]
     )
+
+
+def _said(section: type[BaseModel], key: str) -> str | None:
+    return section.model_fields[key].description
 
 
 def protocols_text() -> str:
@@ -162,7 +183,7 @@ def _value(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, bool | dict | list | tuple) else str(value)
 
 
-def _rows(section: type[BaseModel], marked: bool, without: Collection[str] = ()) -> Iterable[str]:
+def _rows(section: type[BaseModel], marked: bool, without: Collection[str] = ()) -> Iterable[list[str]]:
     schema = section.model_json_schema()
     for name, field in section.model_fields.items():
         if name in without:
@@ -171,7 +192,7 @@ def _rows(section: type[BaseModel], marked: bool, without: Collection[str] = ())
         types = " or ".join(_type(option) for option in shape.get("anyOf", [shape]) if option.get("type") != "null")
         default = "required" if field.is_required() else f"`{json.dumps(field.get_default(call_default_factory=True))}`"
         changes = [mark(section, name)] if marked and issubclass(section, StagedModel) else []
-        yield f"| {' | '.join([f'`{name}`', types, default, *changes, field.description or ''])} |"
+        yield [f"`{name}`", types, default, *changes, field.description or ""]
 
 
 def _type(shape: dict[str, Any]) -> str:
