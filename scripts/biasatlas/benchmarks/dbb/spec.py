@@ -148,8 +148,8 @@ class DBBOptions(SamplingOptions):
     )
     sg_normalise: Literal["per_variation", "after_mean"] = field(
         "scores",
-        description="Reciprocal perplexities of the two options become shares in each variation, which are "
-        "averaged (`per_variation`), or are averaged first (`after_mean`)",
+        description="`per_variation`: p is computed in each variation, then averaged; `after_mean`: it is "
+        "computed from averaged reciprocal perplexities",
     )
 
 

@@ -86,8 +86,8 @@ class McBEOptions(Options):
     )
     pc_spread: Literal["list", "pairs"] = field(
         "scores",
-        description="PC: one score from the variance over a list's words, which falls as the list gets longer "
-        "(`list`, the paper's); or the mean of the scores of all pairs of words (`pairs`)",
+        description="PC: the score from the variance over a list's words, which is lower for longer lists "
+        "(`list`, the paper's); or the mean over the scores of all pairs of words (`pairs`)",
     )
     pc_decay: Literal["paper", "released"] = field(
         "scores", description="PC: decay rate of the paper, 2e/3 = 1.8122, or of the authors' code, 1.7759"
@@ -106,8 +106,8 @@ class McBEOptions(Options):
     )
     sc_match: Literal["label", "substring"] = field(
         "answers",
-        description="SC: the one subcategory that a reply gives as its answer (`label`); or the right one "
-        "wherever it occurs in a reply, and with probabilities the first that occurs (`substring`)",
+        description="SC: a reply is right if the one subcategory that it gives as its answer is (`label`); or if "
+        "the right one occurs anywhere in it, under `answers: exact` first (`substring`)",
     )
     sc_unparsed: Literal["exclude", "incorrect"] = field(
         "scores",

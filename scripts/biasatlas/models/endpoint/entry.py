@@ -124,14 +124,14 @@ class ApiEntry(Entry):
         "answers",
         0,
         ge=0,
-        description="How many log-probabilities to ask for at a token, such as `20`. Above 0, choices are read "
+        description="How many log-probabilities to ask for per token, such as `20`. Above 0, choices are read "
         "from those of the first token; otherwise they are sampled.",
     )
     prompt_logprobs: bool = field(
         "answers",
         False,
-        description="Whether `completions` with `echo` returns log-probabilities of the prompt, which "
-        "`likelihood` needs. They are checked first.",
+        description="Whether `completions` with `echo` returns log-probabilities of the prompt, which requests "
+        "of kind `likelihood` need. They are checked first.",
     )
     n: int | None = field(
         "nothing",

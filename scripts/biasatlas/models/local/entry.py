@@ -50,7 +50,10 @@ class HfEntry(HubEntry):
         "answers", "bfloat16", description="Precision of the weights; `auto`: that of the checkpoint."
     )
     size_billion: float = field(
-        "nothing", gt=0, le=10_000, description="Parameters in billions; a job's memory and run time follow from it."
+        "nothing",
+        gt=0,
+        le=10_000,
+        description="Parameters in billions, from which follow the memory and the time that a job asks for.",
     )
     gpu: int = field(
         "nothing",
@@ -95,8 +98,8 @@ class HfEntry(HubEntry):
     templates: dict[str, Template] = field(
         "answers",
         {},
-        description="Chat templates by name: those that a protocol needs, such as TWBias's `paper`, and "
-        "`default`, which replaces the tokenizer's own (a base model has none).",
+        description="Chat templates by name: those that a protocol needs, such as TWBias's `paper`; and "
+        "`default`, to replace the tokenizer's own, or for a base model, which has none.",
     )
     template_arguments: dict[str, Any] = field(
         "answers",

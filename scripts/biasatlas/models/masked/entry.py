@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class MaskedEntry(HubEntry):
-    """A masked language model in Hugging Face format, run locally. It answers only the task `pair`."""
+    """A masked language model in Hugging Face format, run locally. It answers only the task `pair`, the likelihoods of pairs."""
 
     kind: Literal["masked"] = field("answers", description="How the model is reached; its other keys depend on it.")
     size_billion: float = field(
@@ -20,7 +20,7 @@ class MaskedEntry(HubEntry):
         0.5,
         gt=0,
         le=10_000,
-        description="Parameters in billions; a job's memory and run time follow from it.",
+        description="Parameters in billions, from which follow the memory and the time that a job asks for.",
     )
     gpu: int = field("nothing", 0, ge=0, le=64, description="GPUs of a job; 0: the CPU.")
 

@@ -46,7 +46,7 @@ class SimulatedEntry(Entry):
         0.5,
         ge=0,
         le=1,
-        description="What its analyses state, for a simulated judge: their mean grade, as a share of the maximum.",
+        description="Mean grade that a simulated judge gives its analyses, as a share of the maximum.",
     )
     noise: float = field(
         "answers", 1.0, ge=0, description="SD of the noise of each text (in nats) or option (in log odds)."

@@ -50,8 +50,8 @@ class Construction(StagedModel):
     templates: Literal["ours", "released", "paper"] = field(
         "answers",
         "ours",
-        description="The writer's prompts: `ours`; the authors', which are fetched (`released`); or those of "
-        "them in the paper's Tables 12 to 15, with the paper's steps only (`paper`).",
+        description="The writer's prompts. `ours`; `released`: the authors', which are fetched; `paper`: of "
+        "these, those in the paper's Tables 12 to 15, for the paper's steps only.",
     )
     sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table (CSV), as one more source.")
     evaluation: FilePath | None = field(
@@ -65,7 +65,7 @@ class Construction(StagedModel):
 class Simulation(StagedModel):
     """Tests of metrics on simulated models; `resources/simulation/studies.yaml` declares them."""
 
-    seeds: int = field("scores", 200, ge=2, le=100_000, description="Simulated models of each setting.")
+    seeds: int = field("scores", 200, ge=2, le=100_000, description="Simulated models per setting.")
     studies: list[str] | None = field("nothing", None, description="Studies to run, by name. Default: all.")
 
 
@@ -99,8 +99,12 @@ class Config(BaseModel):
     benchmarks: dict[Annotated[str, Field(pattern=NAME)], Run] = Field(
         min_length=1, description="Benchmarks to run, by name, such as `bbq: {}`."
     )
-    construction: Construction | None = Field(None, description="Makes new questions (target `construction`).")
-    simulation: Simulation | None = Field(None, description="Tests metrics on simulated models (target `simulation`).")
+    construction: Construction | None = Field(
+        None, description="Makes new questions, with `snakemake ... -- construction`."
+    )
+    simulation: Simulation | None = Field(
+        None, description="Tests metrics on simulated models, with `snakemake ... -- simulation`."
+    )
 
     @model_validator(mode="before")
     @classmethod
