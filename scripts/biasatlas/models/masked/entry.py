@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class MaskedEntry(HubEntry):
-    """A masked language model in Hugging Face format, run locally. It answers only the task `pair`, the likelihoods of pairs."""
+    """A masked language model in Hugging Face format, run locally. It answers only the task `pair`."""
 
     kind: Literal["masked"] = field("answers", description="How the model is reached; its other keys depend on it.")
     size_billion: float = field(

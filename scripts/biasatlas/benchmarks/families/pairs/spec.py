@@ -117,8 +117,7 @@ class PairsOptions(PromptOptions):
     )
     rounding: Literal["none", "three_decimals"] = field(
         "scores",
-        description="`three_decimals`: log-likelihoods are rounded before they are compared, as in CrowS-Pairs' "
-        "code, which makes ties",
+        description="`three_decimals`: log-likelihoods are rounded before they are compared, as in CrowS-Pairs' code",
     )
     ties: Literal["half", "released"] = field(
         "scores",
