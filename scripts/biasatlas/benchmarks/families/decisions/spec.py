@@ -91,8 +91,8 @@ class VariedFactor(StagedModel):
 class DecisionsDescription(Rows):
     """Decisions about people: scenarios, each with cases that differ in one thing. A row of the data is a case.
 
-    The column `arm` says what was changed in a case: a level of a factor, a placebo (a change that means nothing), or
-    nothing (the baseline). Give one of `yes_no`, `score` and `rank`.
+    The column that `arm` names says what was changed in a case: a level of a factor, a placebo (a change that means
+    nothing), or nothing (the baseline). Give one of `yes_no`, `score` and `rank`.
     """
 
     family: Literal["decisions"] = field("answers", description="`decisions`.")
