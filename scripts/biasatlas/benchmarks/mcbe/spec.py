@@ -51,8 +51,8 @@ class McBEOptions(Options):
     repeats: int = field("answers", ge=1, description="How many replies to sample in SC, SS, BA and BS")
     generation: Literal["table8", "checkpoint_config", "untempered"] = field(
         "answers",
-        description="Sampling settings: `sampling.table8` in the model's entry (`table8`), the checkpoint's own, "
-        "or temperature 1 with nothing cut off or penalised (`untempered`)",
+        description="Sampling settings: `sampling.table8` in the model's entry (`table8`), the checkpoint's own "
+        "(`checkpoint_config`), or temperature 1 with nothing cut off or penalised (`untempered`)",
     )
     max_tokens_answer: int = field("answers", ge=1, le=131_072, description="Longest reply in SC, SS and BS, in tokens")
     max_tokens_analysis: int = field("answers", ge=1, le=131_072, description="Longest analysis in BA, in tokens")
