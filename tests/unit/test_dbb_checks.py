@@ -71,7 +71,7 @@ def accepted(texts: list[str]) -> bool:
 
 
 def test_precision_and_recall():
-    """The numbers of docs/dbb.md: of 20 good items and 280 faulty ones."""
+    """Of 20 good items and 280 faulty ones."""
     found = {
         fault: sum(not accepted(spoil(list(item))) for item in GOOD) / len(GOOD) for fault, spoil in FAULTS.items()
     }

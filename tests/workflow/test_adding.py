@@ -166,8 +166,6 @@ def test_questions_and_answers_that_nobody_here_has_seen_are_scored_to_the_repor
 
 def test_a_benchmark_in_python_is_at_most_eight_files_and_two_to_compare_models(added):
     folder, _, _ = added
-    (printed,) = re.findall(r"```python\n(def .*?)```", PAGE, re.DOTALL)
-    assert (EXAMPLE / "scripts/biasatlas/benchmarks/occupations/scores.py").read_text().endswith(printed)
     files = [path.name for path in EXAMPLE.rglob("*.*") if path.name != "occupations.yaml"]
     assert len(files) <= 10 and {"bias_roles.py", "evidence.py"} < set(files)
     assert "biased" in (folder / "results/tables/comparison/recommended/pairs.csv").read_text()

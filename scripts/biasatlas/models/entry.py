@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Template(StagedModel):
-    """A chat template as two literal strings, in place of the tokenizer's own.
+    """A chat template, as two literal texts. A system message and a blank line precede the user's message."""
 
-    A system message is put before the user's, with a blank line between them.
-    """
-
-    prompt: str = field("answers", description="Text before the answer; `{user}` stands for the user's message.")
-    empty: str = field("answers", description="The same where the user's message is empty.")
+    prompt: str = field(
+        "answers",
+        description="Text before the answer; `{user}` stands for the user's message, as in `User: {user} Assistant:`.",
+    )
+    empty: str = field("answers", description="The same for an empty user's message.")
 
     @model_validator(mode="after")
     def _shows_the_message(self) -> "Template":
@@ -33,20 +33,28 @@ class Template(StagedModel):
 
 
 class SamplingSettings(StagedModel):
-    """A model's own sampling settings, for protocols that ask for them."""
+    """Sampling settings under a name that a protocol asks for."""
 
-    temperature: float = field("answers", ge=0, le=100, description="Temperature; 0 is greedy.")
+    temperature: float = field(
+        "answers", ge=0, le=100, description="Sampling temperature; 0: always the likeliest token."
+    )
     top_p: float = field(
         "answers",
         1.0,
         gt=0,
         le=1,
-        description="Nucleus sampling (top-p): sample from the most likely tokens whose probabilities add up to p; "
-        "1 disables.",
+        description="Sample only from the likeliest tokens that together have this probability (nucleus "
+        "sampling); 1: from all.",
     )
-    top_k: int = field("answers", 0, ge=0, description="Top-k: sample from the k most likely tokens; 0 disables.")
+    top_k: int = field(
+        "answers", 0, ge=0, description="Sample only from this many of the likeliest tokens; 0: from all."
+    )
     repetition_penalty: float = field(
-        "answers", 1.0, gt=0, le=100, description="Repetition penalty on tokens that have occurred; 1 disables."
+        "answers",
+        1.0,
+        gt=0,
+        le=100,
+        description="Penalty on tokens that the prompt or the answer already contains; 1: none.",
     )
 
 
@@ -54,13 +62,12 @@ class Thinking(StagedModel):
     """How a model thinks before it answers."""
 
     budget: int = field(
-        "answers", 4000, ge=1, le=1_000_000, description="Most tokens of thinking, beside those of the answer."
+        "answers", 4000, ge=1, le=1_000_000, description="Maximum tokens of thinking, on top of those of the answer."
     )
     how: Literal["body", "tags"] = field(
         "answers",
         "body",
-        description="Whether thinking is asked for, in the body of each request or by the chat template's "
-        "`enable_thinking` (`body`), or the model thinks anyway (`tags`).",
+        description="`body`: requests ask for thinking; `tags`: the model thinks unasked, between tags.",
     )
 
 
@@ -104,10 +111,9 @@ Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
 
 #: The description of the field.
 THINKING = (
-    "Whether the model thinks before it answers: `none` (the request doesn't say), `off` (it is told not to), `on`, "
-    "or a mapping such as `{budget: 1024, how: body}` (docs/api.md). Its thinking is kept beside the answer and never "
-    "read as one; choices are sampled, not read from probabilities. A list, such as `[off, on]`, measures the model "
-    "under each, side by side."
+    "Whether the model thinks before it answers: `none` (requests don't say), `off` (they tell it not to), `on`, or a "
+    "mapping such as `{budget: 1024}` (docs/api.md). Thinking is stored apart from the answer and not parsed; choices "
+    "are then sampled. A list, such as `[off, on]`, measures the model under each."
 )
 
 
@@ -134,9 +140,13 @@ def variants(name: str, entry: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 class Entry(StagedModel):
-    """A model in the configuration; each kind is a class of its own, and ``kind`` says which."""
+    """An entry of any kind."""
 
-    kind: str = field("tables", description="How the model is reached; its other keys depend on it.")
+    kind: str = field(
+        "answers",
+        description="How the model is reached: `hf`, `masked`, `planted`, `simulated`, `api` or `released`. Its "
+        "other keys depend on it.",
+    )
     published_as: str | None = field(
         "tables", None, description="The model's name in the papers' tables, to show published numbers beside yours."
     )
@@ -146,9 +156,11 @@ class HubEntry(Entry):
     """A model in Hugging Face format, in a folder or on the hub."""
 
     source: str = field(
-        "answers", description="Folder, or id on the Hugging Face hub. Weights load from safetensors only."
+        "answers",
+        description="Folder, such as `./my-model`, or id on the Hugging Face Hub, such as `owner/name`. Weights "
+        "must be safetensors.",
     )
-    revision: str | None = field("answers", None, description="Commit of the hub repository; needed for a hub id.")
+    revision: str | None = field("answers", None, description="Commit of the hub repository; required for a hub id.")
 
     @model_validator(mode="after")
     def _pinned(self) -> "HubEntry":

@@ -30,8 +30,15 @@ DESIGN = {
 class ContaminationOptions(Options):
     """How a list is cut, and with how many other orders its published one is compared."""
 
-    block: int = field("answers", ge=2, le=1000, description="Items read together; all must fit into a model's context")
-    orders: int = field("answers", ge=1, le=100, description="Random orders of each block beside the published one")
+    block: int = field(
+        "answers",
+        ge=2,
+        le=1000,
+        description="How many neighbouring items the model reads at once; they must fit into its context",
+    )
+    orders: int = field(
+        "answers", ge=1, le=100, description="How many random orders of each block to compare with the published order"
+    )
 
 
 SPEC = Spec(

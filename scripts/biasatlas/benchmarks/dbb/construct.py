@@ -4,7 +4,7 @@ A step's requests are built from the rows that earlier steps kept; parsing its r
 step adds, and a verdict. A rejected row stays in the table, with step and reason, and later steps skip it.
 
 What a sentence must not be are the rules of the paper's Tables 13 and 15. How many faults they find, and how many good
-sentences they reject, on a writer whose faults are known: docs/dbb.md.
+sentences they reject, on a writer whose faults are known: tests/unit/test_dbb_checks.py.
 """
 
 import itertools

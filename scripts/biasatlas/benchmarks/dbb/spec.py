@@ -58,85 +58,98 @@ class DBBOptions(SamplingOptions):
 
     descriptor_text: Literal["paper", "file"] = field(
         "answers",
-        description="Descriptors as in the paper's Table 10, with the comma that closes a clause; or verbatim as in "
-        "the released file, with its misspellings and double blanks",
+        description="`paper`: descriptors as in the paper's Table 10, with the comma that closes a clause; "
+        "`file`: as in the released file, with its misspellings and double spaces",
     )
     name_rule: Literal["fixed", "random_per_type"] = field(
         "answers",
-        description="The name in descriptors that have one (Age 1 and 2, SES, Religions): Table 10's, or one of the "
-        "twelve of Table 2 for each template and type, drawn with `name_seed`",
+        description="The name in a descriptor that has one: Table 10's (`fixed`), or one of Table 2's twelve, "
+        "drawn for each template and type (`random_per_type`)",
     )
-    name_seed: int = field("answers", ge=0, description="Seed of the drawn names")
+    name_seed: int = field("answers", ge=0, description="Seed of these draws")
     pronoun_rule: Literal["identity", "shared"] = field(
         "answers",
-        description="Pronoun in the options: that of the identity in Gender and one for all identities of a type "
-        "elsewhere; or the same for both identities in Gender too, 'the person'",
+        description="The pronoun in Gender's options: that of the identity (`identity`), or 'the person' for "
+        "both (`shared`). In other categories both identities always have the same",
     )
     pronoun_case: Literal["grammatical", "released"] = field(
-        "answers", description="Pronouns cased and capitalised as their position requires, or capitalised everywhere"
+        "answers",
+        description="`grammatical`: pronouns have the case and the capital that their place requires; "
+        "`released`: each is capitalised, and none has the object's form",
     )
     placeholder: Literal["all", "released"] = field(
         "answers",
-        description="Every placeholder is filled, and an option without one stands as it is; or, as in the authors' "
-        "code, a plain placeholder beside a possessive one stays raw, and an option without one is replaced by the "
-        "preceding template's",
+        description="`all`: every placeholder is filled, and an option without one stays as it is. `released`, "
+        "as in the authors' code: an option with a possessive placeholder keeps its plain ones "
+        "unfilled, and one without any is replaced by an earlier template's",
     )
     prompt: Literal["table11", "released", "short", "letter"] = field(
         "answers",
-        description="Instruction of MCQ: the paper's Table 11; its released version, with straight quotation marks; "
-        "the released files' shorter one; or ours",
+        description="Instruction of MCQ: the paper's (`table11`), the same with straight quotation marks "
+        "(`released`), the authors' shorter one (`short`), or ours (`letter`)",
     )
     parser: Literal["letter", "strict_choice"] = field(
         "answers",
-        description="The option that a reply gives as its answer, however it says so; or the paper's rule, which "
-        "counts all but the form 'a) answer' as refused (Table 5)",
+        description="`letter`: a reply's answer is read in any form; `strict_choice`: a reply not of the form "
+        "'a) answer' is refused, as in the paper (Table 5)",
     )
     layout: Literal["labelled", "plain"] = field(
         "answers",
-        description="Context and options with the words 'Context' and 'Choices', or without; neither paper nor code "
-        "says",
+        description="`labelled`: the prompt has the words 'Context' and 'Choices'; `plain`: it doesn't. Neither "
+        "the paper nor the code says which",
     )
     system_prompt: Literal["none", "released"] = field(
-        "answers", description="No system message, or the one line in the authors' wrappers"
+        "answers", description="The system message: none, or the authors' one line (`released`)"
     )
     option_order: Literal["fixed", "counterbalanced"] = field(
         "answers",
-        description="The first concept's option is always A, or every question is asked in both orders",
+        description="`fixed`: the first concept's option is always a; `counterbalanced`: every question is asked "
+        "in both orders",
     )
     estimator: Literal["sampled", "option_probability"] = field(
         "scores",
-        description="Probability of an option: its frequency in `repeats` samples (drawn here, with a fixed seed, from "
-        "a model that gives probabilities), or the probability itself where the model gives it",
+        description="An option's probability: its frequency in `repeats` answers (`sampled`; if the model gives "
+        "probabilities, answers are drawn from them, with a fixed seed), or the model's own "
+        "probability, if it gives one (`option_probability`)",
     )
     refusal: Literal["exclude", "count_as_neither"] = field(
         "scores",
-        description="Whether answers that choose no option are left out of the denominator of an option's probability",
+        description="Answers that choose neither option are left out of that probability (`exclude`), or count "
+        "for neither (`count_as_neither`)",
     )
-    threshold: float = field("tables", gt=0, le=100, description="Bias score from which an instance counts, in points")
+    threshold: float = field(
+        "tables", gt=0, le=100, description="Bias score from which an instance is counted, in points"
+    )
     false_discovery_rate: float = field(
-        "tables", gt=0, lt=1, description="False discovery rate (Benjamini-Hochberg) of the corrected counts"
+        "tables",
+        gt=0,
+        lt=1,
+        description="False discovery rate (Benjamini-Hochberg) of `count_corrected` and `rate_corrected`",
     )
     sg_prompt: Literal["released", "short"] = field(
-        "answers", description="Instruction of SG before the context: the released story prompt, or ours of one line"
+        "answers", description="Instruction of SG: the authors' story prompt (`released`), or our one line (`short`)"
     )
     sg_lookup: Literal["by_concept", "modulo_50"] = field(
         "answers",
-        description="SG's variations: those of the question's own template, or those of the template whose number is "
-        "the question's row modulo 50, as in the authors' code",
+        description="The variations that a question gets: its own template's (`by_concept`), or, as in the "
+        "authors' code, those of the template whose number is the question's row modulo 50 "
+        "(`modulo_50`)",
     )
     sg_pronoun: Literal["identity", "released"] = field(
         "answers",
-        description="Pronoun in SG's variations: as in MCQ, or as the authors' code guesses it from the capitals in "
-        "the original options, with possessives as She's and He's",
+        description="The pronoun in SG's variations: as in MCQ (`identity`), or guessed from capitals in the "
+        "original options, as in the authors' code, which writes She's and He's for her and his "
+        "(`released`)",
     )
     sg_special_tokens: Literal["exclude", "include"] = field(
         "answers",
-        description="A variation is scored without special tokens; or it is tokenized apart from the prompt, and the "
-        "special tokens that the tokenizer adds are scored with it",
+        description="`exclude`: special tokens aren't scored; `include`: a variation is tokenised apart from its "
+        "prompt, and the special tokens that this adds are scored",
     )
     sg_normalise: Literal["per_variation", "after_mean"] = field(
         "scores",
-        description="Reciprocal perplexities are normalised for each variation and then averaged, or averaged first",
+        description="`per_variation`: p is computed in each variation, then averaged; `after_mean`: it is "
+        "computed from averaged reciprocal perplexities",
     )
 
 

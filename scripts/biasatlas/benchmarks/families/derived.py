@@ -68,46 +68,48 @@ _RULES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 
 
 class Derived(StagedModel):
-    """A new column, made by one rule: `text`, `match`, `map`, `substitute`, `below`, `option` or `other`.
+    """A new column, made by one of the first seven keys. A plain text means `text`."""
 
-    A plain string means `text`.
-    """
-
-    text: Filled | None = field("answers", None, description="This text, with other columns filled in.")
+    text: Filled | None = field("answers", None, description="This text, with columns filled in: `{first} {last}`.")
     match: str | None = field(
-        "answers", None, description="Regular expression with one group; the new value is what it matches in `of`."
+        "answers", None, description="Regular expression with one group: the part of `of` that the group matches."
     )
-    map: dict[str, Filled] | None = field("answers", None, min_length=1, description="Value of `of` -> the new value.")
+    map: dict[str, Filled] | None = field(
+        "answers", None, min_length=1, description="New values for those of `of`: `{bsd: neg, cnt: nonneg}`."
+    )
     substitute: dict[str, Filled] | None = field(
-        "answers", None, min_length=1, description="Word in `of` -> the word to put in its place."
+        "answers", None, min_length=1, description="Parts of `of` to replace: `{$PRONOUN: he}`."
     )
     below: float | None = field("answers", None, description="`then` if `of` is below this number, else `otherwise`.")
     option: Filled | None = field(
         "answers",
         None,
-        description="The number (from 0) of the only option whose label is this text, or in the list it names.",
+        description="The number (from 0) of the one option with this label, or with a label in this list; a part "
+        "of a label between commas counts, too. Empty if none or several fit.",
     )
     other: list[str] | None = field(
         "answers",
         None,
         min_length=2,
         max_length=2,
-        description="The third option, which neither of these columns names.",
+        description="The number of the third option: not those in these two columns.",
     )
     of: Filled | None = field("answers", None, description="The text that the rule reads, such as `{id}`.")
     otherwise: Filled | None = field(
-        "answers", None, description="Value if the rule does not apply to a row; by default that is an error."
+        "answers", None, description="For `below`; and for `match` and `map`, where nothing fits (by default an error)."
     )
-    then: Filled | None = field("answers", None, description="Value if `of` is below the number.")
+    then: Filled | None = field("answers", None, description="For `below`.")
     labels: list[str] | None = field(
         "answers",
         None,
         min_length=3,
         max_length=3,
-        description="Columns with the labels of the three options, in order.",
+        description="For `option`: the columns with the three labels.",
     )
     also: dict[str, list[str]] | None = field(
-        "answers", None, description="Label in the list -> other labels that mean the same. Case is ignored."
+        "answers",
+        None,
+        description="For `option`: other labels that mean the same, in any case: `{lowSES: [low ses]}`.",
     )
 
     @model_validator(mode="before")
@@ -146,10 +148,14 @@ class Derived(StagedModel):
 
 
 class Join(StagedModel):
-    """Columns to add from a second file; each row of the data matches one of its rows."""
+    """A second file, with one row for each row of the data."""
 
     file: str = field("answers", min_length=1, description="The file's path in the source's folder.")
-    by: dict[str, str] = field("answers", min_length=1, description="Column of the data -> its match in the file.")
+    by: dict[str, str] = field(
+        "answers",
+        min_length=1,
+        description="Columns of the data, and those of the file that they must equal: `{job: occupation}`.",
+    )
     columns: list[str] = field("answers", min_length=1, description="Columns of the file to add.")
 
     @model_validator(mode="after")
@@ -164,18 +170,22 @@ class Drop(StagedModel):
     """Rows to leave out."""
 
     column: str = field("answers", description="Column that says which rows.")
-    equals: Filled = field("answers", description="Its value in these rows: a text, or another column, as in `{less}`.")
-    count: int = field("answers", ge=1, description="How many there are. More are an error: the data have changed.")
-    reason: str = field("nothing", min_length=1, description="Why they are left out.")
+    equals: Filled = field(
+        "answers", description="Its value in these rows: a text, or another column, such as `{less}`."
+    )
+    count: int = field("answers", ge=1, description="How many there are; with more, the run stops.")
+    reason: str = field("answers", min_length=1, description="Why they are left out.")
 
 
 class Agree(StagedModel):
-    """A check that a column equals a text or another column."""
+    """A check of the data."""
 
-    column: str = field("nothing", description="Column to check.")
-    equals: Filled = field("nothing", description="What it must be: a text, or another column, as in `{type}`.")
-    exceptions: int = field("nothing", 0, ge=0, description="How many rows are known to differ. More are an error.")
-    reason: str = field("nothing", "", description="Why those differ, and which column is right.")
+    column: str = field("answers", description="Column to check.")
+    equals: Filled = field("answers", description="What it must be: a text, or another column, such as `{type}`.")
+    exceptions: int = field(
+        "answers", 0, ge=0, description="How many rows are known to differ; with more, the run stops."
+    )
+    reason: str = field("answers", "", description="Why those differ, and which column is right.")
 
 
 def known_encodings(names: Iterable[str]) -> None:
@@ -190,10 +200,12 @@ def known_encodings(names: Iterable[str]) -> None:
 class Erratum(StagedModel):
     """A correction of some items."""
 
-    items: list[str] = field("answers", min_length=1, description="Ids of the items.")
-    set: dict[str, str] = field("answers", {}, description="Column -> its right value.")
-    replace: dict[str, dict[str, str]] = field("answers", {}, description="Column -> wrong words -> right words.")
-    reason: str = field("nothing", min_length=1, description="Why the data are wrong.")
+    items: list[str] = field("answers", min_length=1, description="The items' ids.")
+    set: dict[str, str] = field("answers", {}, description="Right values, by column: `{gender: male}`.")
+    replace: dict[str, dict[str, str]] = field(
+        "answers", {}, description="Wrong words and right ones, by column: `{question: {teh: the}}`."
+    )
+    reason: str = field("answers", min_length=1, description="Why the data are wrong.")
 
     @model_validator(mode="after")
     def _something(self) -> "Erratum":

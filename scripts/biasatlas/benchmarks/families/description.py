@@ -52,45 +52,52 @@ class OwnTable(StagedModel):
 class Description(StagedModel):
     """What every family's description has, also one whose items are read by an `items.py` beside it."""
 
-    family: str = field("answers", description="Which family: `pairs`, `questions`, `decisions` or `contexts`.")
+    family: str = field("answers", description="`pairs`, `questions`, `decisions` or `contexts`.")
     title: str = field("nothing", min_length=1, description="The benchmark's published name.")
-    language: str = field("answers", description="Language of its items: en, es, zh-Hans, ...")
+    language: str = field("answers", description="Language of the items, such as `en` or `zh-Hans`.")
     citation: str = field("nothing", min_length=1, description="Whom to cite.")
     asks: str = field("nothing", "", description="What it asks, in a sentence or two, for its page.")
     source: str = field(
-        "answers", "", description="Row of resources/sources/sources.csv. Without one, `data` must name a folder."
+        "answers",
+        "",
+        description="Row of resources/sources/sources.csv to download the data from. Default: none; `data` in "
+        "the configuration must name a folder.",
     )
-    sample: str = field("nothing", "", description="Folder of resources/samples with a few items for trying it out.")
+    sample: str = field("nothing", "", description="Folder of resources/samples with a few items to try.")
     categories: list[Cell] | dict[str, str] = field(
         "answers",
         min_length=1,
-        description="The categories of items, as the data write them; or value -> name, such as `{'1': Emotional}`.",
+        description="The categories, as the data write them: `[age, gender]`; or with a name for each: `{'1': "
+        "Emotional}`.",
     )
     prompt: str | dict[str, str] = field(
         "answers",
         "",
-        description="Template of the prompt that asks for a choice, or its file in resources, such as "
-        "`prompts/mine.txt`; or name -> file, of which the protocols' option `prompt` chooses one.",
+        description="Prompt that asks for a choice, or a file with it, such as `prompts/mine.txt` in resources. "
+        "For questions also several files: `{letter: prompts/mine.txt}`; the protocol's option "
+        "`prompt` chooses one.",
     )
     metrics: list[str] = field("tables", min_length=1, description="Which of the family's metrics to compute.")
-    published: str = field("tables", "", description="Table of resources/published with printed numbers of a paper.")
+    published: str = field("tables", "", description="Table of resources/published with a paper's numbers.")
     released: dict[str, str] = field(
-        "nothing", {}, description="Name of a published set of model outputs -> row of sources.csv with its files."
+        "nothing",
+        {},
+        description="Published model outputs, and the row of sources.csv with their files: `{gpt-4o: mine_gpt_4o}`.",
     )
     formats: dict[str, str] = field(
         "nothing",
         {},
-        description="Additional format of predictions -> what its files hold; needs a `released.py` in the benchmark's "
-        "folder.",
+        description="Further formats of predictions, and what their files hold. A `released.py` in the "
+        "benchmark's folder reads them.",
     )
     tables: dict[str, OwnTable] = field(
-        "nothing", {}, description="Additional tables; only in a shipped `spec.yaml`, beside a module for each."
+        "nothing", {}, description="Further tables, each made by a module of its name beside a shipped `spec.yaml`."
     )
-    notes: str = field(
-        "nothing", "", description="Text for its page, in Markdown, such as licence, data and deviations."
-    )
+    notes: str = field("nothing", "", description="Markdown for its page, such as licence, data and deviations.")
     protocols: dict[str, dict[str, Any]] = field(
-        "nothing", {}, description="Additional protocol -> the options in which it differs from `recommended`."
+        "nothing",
+        {},
+        description="Further protocols: what they change in `recommended`, as in `{released: {text: published}}`.",
     )
 
     @field_validator("categories", mode="before")
@@ -154,40 +161,38 @@ class Description(StagedModel):
 
 
 class Rows(Description):
-    """Keys of every description. The data have a row for each item; their columns may have any name."""
+    """Keys of every description. Each row of the data is an item; columns may have any name."""
 
     files: str = field(
         "answers",
         min_length=1,
-        description="The data (CSV, TSV or JSON): a path in the source's folder, or a pattern such as `data/*.csv`.",
+        description="The data (CSV, TSV or JSON): a path in the source's folder, or a pattern, such as `data/*.csv`.",
     )
     headers: dict[str, str] = field(
-        "answers", {}, description="Header in the data -> the name used here; `''` is a column without a header."
+        "answers", {}, description="Other names for columns: `{Sentence ID: id}`. `''` is a column without a header."
     )
     encoding: str | dict[str, str] = field(
         "answers",
         "utf-8-sig",
-        description="Encoding of all files; or pattern -> encoding of the files that match it (others are UTF-8).",
+        description="Encoding of the files; or by pattern, with UTF-8 for the rest: `{'*_nl.csv': mac_roman}`.",
     )
     delimiter: str = field(
-        "answers", "", description="The character that separates cells in a CSV file, if it is not a comma."
+        "answers", "", description="Character between a CSV file's cells. Default: a comma; in `.tsv` files a tab."
     )
     join: Join | None = field("answers", None, description="Columns to add from a second file.")
     derive: dict[str, Derived] = field(
-        "answers", {}, description="New column -> the rule that makes it from the data and from new columns above it."
+        "answers", {}, description="New columns, each by a rule, which may use new columns above it."
     )
-    drop: list[Drop] = field("answers", [], description="Rows to leave out.")
+    drop: list[Drop] = field("answers", [], description="Rows to leave out, after all else.")
     agree: list[Agree] = field(
         "answers", [], description="Columns that must equal a text or another column, before errata are applied."
     )
-    item: Text = field("answers", min_length=1, description="The id of an item, such as `{category}/{id}`.")
+    item: Text = field("answers", min_length=1, description="An item's id, such as `{category}/{id}`.")
     category: str = field("answers", description="Column with an item's category.")
     replace: dict[str, dict[str, Cell]] = field(
-        "answers", {}, description="Column -> value in the data -> value to use instead."
+        "answers", {}, description="Values to replace, by column, before `join` and `derive`: `{gender: {m: male}}`."
     )
-    errata: list[Erratum] = field(
-        "answers", [], description="Corrections of single items, applied after `derive` and `replace`."
-    )
+    errata: list[Erratum] = field("answers", [], description="Corrections of single items, after `derive`.")
 
     def read_columns(self, used: Iterable[str]) -> list[str]:
         """The columns of the data that are read for those ``used``: of a derived one, what it is made from."""

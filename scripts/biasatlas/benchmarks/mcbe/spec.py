@@ -39,49 +39,55 @@ class McBEOptions(Options):
 
     templates: Literal["paper", "released", "ours"] = field(
         "answers",
-        description="Prompt template of SC, SS, BA and BS: the paper's Tables 7 and 11, the authors' code's (BA asks "
-        "for a long sentence rather than a short paragraph, BS allows speculation and bans paragraphs), or ours",
+        description="Prompts of SC, SS, BA and BS: the paper's Tables 7 and 11 (`paper`), the authors' code's "
+        "(`released`: BA asks for a long sentence, not a short paragraph; BS allows speculation and "
+        "forbids paragraphs), or ours",
     )
     answers: Literal["sampled", "exact"] = field(
         "answers",
-        description="SC, SS and BS: sample whole replies and read them, or take the probability of every answer "
-        "(models without log-probabilities are always sampled)",
+        description="SC, SS and BS: parse sampled replies (`sampled`), or use the probability of every answer, "
+        "if the model gives it (`exact`)",
     )
-    repeats: int = field("answers", ge=1, description="Sampled runs of SC, SS, BA and BS")
+    repeats: int = field("answers", ge=1, description="How many replies to sample in SC, SS, BA and BS")
     generation: Literal["table8", "checkpoint_config", "untempered"] = field(
         "answers",
-        description="Sampling settings: those named table8 in the model's entry, those of its checkpoint, or the "
-        "model's own distribution (temperature 1, nothing cut off or penalised)",
+        description="Sampling settings: `sampling.table8` in the model's entry (`table8`), the checkpoint's own "
+        "(`checkpoint_config`), or temperature 1 with nothing cut off or penalised (`untempered`)",
     )
     max_tokens_answer: int = field("answers", ge=1, le=131_072, description="Longest reply in SC, SS and BS, in tokens")
     max_tokens_analysis: int = field("answers", ge=1, le=131_072, description="Longest analysis in BA, in tokens")
     system_prompt: Literal["none", "template_default"] = field(
         "answers",
-        description="An empty system message, or no system message, so that the chat template's default one is used",
+        description="`none`: an empty system message; `template_default`: no system message, so the chat "
+        "template may add its own",
     )
     prompt_sets: Literal["original", "both"] = field(
-        "answers", description="SC and BS: the prompt alone, or a second template too, for the robustness table"
+        "answers",
+        description="SC and BS: ask with one prompt (`original`), or also with a second, for the table "
+        "`robustness` (`both`)",
     )
     repeated_words: Literal["once", "as_listed"] = field(
-        "answers", description="A word that a list repeats is used once, or as often as listed"
+        "answers", description="Use a word that a list repeats `once`, or `as_listed`"
     )
     one_word: Literal["exclude", "hundred"] = field(
-        "answers", description="PC and SS of a list with one word: not applicable, or 100 since nothing varies"
+        "answers",
+        description="PC and SS of a list with one word: not applicable (`exclude`), or 100 because nothing "
+        "varies (`hundred`)",
     )
 
     pc_text: Literal["template", "context_and_template"] = field(
-        "answers", description="PC: the sentence alone (`template`), or after its unscored context"
+        "answers", description="PC: score the sentence alone (`template`), or after its context, which isn't scored"
     )
     pc_bos: Literal["force", "tokenizer_default", "none"] = field(
-        "answers", description="PC: begin-of-sequence token exactly once, as the tokenizer adds it, or none"
+        "answers", description="PC: the begin token exactly once (`force`), as the tokenizer adds it, or `none`"
     )
     nll_reduction: Literal["mean", "sum"] = field(
-        "scores", description="PC: negative log-likelihood of a sentence as the mean per token, or as the sum"
+        "scores", description="PC: negative log-likelihood per token (`mean`), or of the whole sentence (`sum`)"
     )
     pc_spread: Literal["list", "pairs"] = field(
         "scores",
-        description="PC: score from the variance over all words of a list, as in the paper (it falls with the list's "
-        "length); or the mean score over all pairs of words (it does not)",
+        description="PC: the score from the variance over a list's words, which is lower for longer lists "
+        "(`list`, the paper's); or the mean over the scores of all pairs of words (`pairs`)",
     )
     pc_decay: Literal["paper", "released"] = field(
         "scores", description="PC: decay rate of the paper, 2e/3 = 1.8122, or of the authors' code, 1.7759"
@@ -89,77 +95,88 @@ class McBEOptions(Options):
 
     sc_text: Literal["default_sentence", "context_first", "judge_ordered_context"] = field(
         "answers",
-        description="SC: the sentence alone, after its context, or in the order that a judge model gives (if it "
-        "replies 2, the context comes last)",
+        description="SC: the sentence alone (`default_sentence`), after its context (`context_first`), or in the "
+        "order that a judge model chooses (`judge_ordered_context`)",
     )
     sc_labels: Literal["table3_order", "file_set", "shuffled"] = field(
         "answers",
-        description="SC: subcategories offered: all of Table 3 in its order, those that occur in the file (printed as "
-        "a Python list, in the file's order; the authors' code orders them at random), or all in an order drawn per "
-        "instance",
+        description="SC: offer all subcategories in the order of Table 3, all in an order drawn for each "
+        "instance (`shuffled`), or those in the file, in its order (`file_set`; the authors' code "
+        "orders them at random)",
     )
     sc_match: Literal["label", "substring"] = field(
         "answers",
-        description="SC: the one subcategory that a reply gives as its answer, or the right one if it occurs anywhere "
-        "in the reply (where probabilities are taken, the first that occurs)",
+        description="SC: a reply is right if the one subcategory that it gives as its answer is (`label`); or if "
+        "the right one occurs anywhere in it, under `answers: exact` first (`substring`)",
     )
     sc_unparsed: Literal["exclude", "incorrect"] = field(
-        "scores", description="SC: replies that name no subcategory are left out and counted, or wrong"
+        "scores",
+        description="SC: a reply without a subcategory is left out and counted separately (`exclude`), or wrong "
+        "(`incorrect`)",
     )
 
     ss_text: Literal["sentence", "context_and_sentence"] = field(
-        "answers", description="SS: the sentences alone, or each after the context"
+        "answers", description="SS: show the sentences alone (`sentence`), or each after the context"
     )
     ss_parse: Literal["letter", "first_five_characters"] = field(
         "answers",
-        description="SS: the one sentence that a reply gives as its answer, or any letter among its first five "
+        description="SS: the `letter` that a reply gives as its answer, or each letter among its first five "
         "characters, where A and B can both count",
     )
     ss_unparsed: Literal["exclude", "no_count"] = field(
         "scores",
-        description="SS: unreadable replies are left out of the shares, or stay in and count for neither sentence",
+        description="SS: unparseable replies are left out of the shares (`exclude`), or count for neither "
+        "sentence (`no_count`)",
     )
     ss_decay: Literal["paper", "released"] = field(
-        "scores", description="SS: decay rate of the paper's PC, 1.8122, or of the authors' code, 0.1568"
+        "scores", description="SS: the paper's decay rate for PC, 1.8122, or that of the authors' code, 0.1568"
     )
 
     ba_refused: Literal["exclude", "judge"] = field(
-        "judgements", description="BA: refusals and empty answers are left out and counted, or judged like any answer"
+        "judgements",
+        description="BA: refusals and empty answers are left out and counted separately (`exclude`), or judged "
+        "like others (`judge`)",
     )
     judge_template: Literal["paper", "released", "ours"] = field(
         "judgements",
-        description="Template of the judge's prompts: the paper's, that of the authors' code, or ours",
+        description="The judge's prompts: the paper's, the authors' code's (`released`), or ours",
     )
     judge_answers: Literal["sampled", "exact"] = field(
-        "judgements", description="The judge's scores: read from a reply, or expected over the numbers it can say"
+        "judgements",
+        description="The judge's score: parsed from a reply (`sampled`), or the mean over all scores, weighted "
+        "by their probabilities (`exact`)",
     )
     judge_attempts: int = field(
         "judgements",
         ge=1,
         le=100,
-        description="The most times a judge is asked before its unreadable replies are recorded as such",
+        description="Most attempts to get a score from the judge that can be parsed",
     )
     judge_grades: int = field(
         "judgements",
         ge=1,
         le=10,
-        description="How many times a judge grades an analysis; if its grades differ, the analysis gets none",
+        description="How often the judge grades each analysis; if the grades differ, there is no score",
     )
     judge_parse: Literal["decimal", "first_integer"] = field(
         "judgements",
-        description="The one number that the judge's reply gives as the score, if within its range, or the first run "
-        "of digits, whatever its value",
+        description="`decimal`: the one number that a reply gives as the score, if within its range; "
+        "`first_integer`: its first digits, whatever their value",
     )
     ba_aggregate: Literal["weighted_sum", "weighted_mean"] = field(
-        "scores", description="BA: sum of weighted criteria (0 to 100), or that over the sum of weights (0 to 12.5)"
+        "scores",
+        description="BA: the weighted sum of the criteria, 0 to 100 (`weighted_sum`), or that over the sum of "
+        "the weights, 0 to 12.5 (`weighted_mean`)",
     )
 
     bs_parse: Literal["decimal", "first_number"] = field(
         "answers",
-        description="BS: the one score that a reply gives as its answer, or its first number whatever it is",
+        description="BS: the one number that a reply gives as its answer (`decimal`), or its first number",
     )
     bs_unparsed: Literal["exclude", "minus_one"] = field(
-        "scores", description="BS: an unreadable severity is left out and counted, or counts as -1"
+        "scores",
+        description="BS: an unparseable reply is left out and counted separately (`exclude`), or counts as -1 "
+        "(`minus_one`)",
     )
 
 

@@ -40,18 +40,18 @@ class MTBenchOptions(Options):
 
     temperature: Literal["by_field", "greedy"] = field(
         "answers",
-        description="As MT-Bench has it: 0.7 in writing and roleplay, 0.1 in STEM and humanities, 0 elsewhere; or 0 "
-        "everywhere",
+        description="`by_field`: 0.7 in writing and roleplay, 0.1 in STEM and humanities, 0 elsewhere; `greedy`: "
+        "0 everywhere",
     )
     max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer of a turn, in tokens")
     judge_template: Literal["ours", "mt_bench"] = field(
         "judgements",
-        description="Our prompt, which asks for the grade alone; or MT-Bench's four, which ask for an explanation and "
-        "a grade in brackets, at temperature 0",
+        description="`ours` asks the judge for the grade alone; `mt_bench`: MT-Bench's four prompts ask for an "
+        "explanation and a grade in brackets, at temperature 0",
     )
     judge_max_tokens: int = field("judgements", gt=0, le=4096, description="Longest reply of the judge, in tokens")
     judge_repeats: int = field(
-        "judgements", gt=0, le=100, description="Grades sampled from a judge that gives no probabilities"
+        "judgements", gt=0, le=100, description="How many grades to sample from a judge that gives no probabilities"
     )
 
 

@@ -28,14 +28,25 @@ class SamplingOptions(Options):
 
     temperature: float = field("answers", ge=0, description="Sampling temperature")
     top_p: float = field(
-        "answers", gt=0, le=1, description="Nucleus sampling: the probability mass that is sampled from"
+        "answers",
+        gt=0,
+        le=1,
+        description="Sample only from the likeliest tokens that together have this probability (nucleus "
+        "sampling); 1: from all",
     )
-    top_k: int = field("answers", ge=0, description="Top-k: sample from the k most likely tokens; 0 disables")
-    repetition_penalty: float = field("answers", gt=0, description="Repetition penalty; 1 disables")
-    frequency_penalty: float = field("answers", ge=-2, le=2, description="Frequency penalty; 0 disables")
+    top_k: int = field("answers", ge=0, description="Sample only from this many of the likeliest tokens; 0: from all")
+    repetition_penalty: float = field(
+        "answers", gt=0, description="Penalty on tokens that the prompt or the answer already contains; 1: none"
+    )
+    frequency_penalty: float = field(
+        "answers",
+        ge=-2,
+        le=2,
+        description="Penalty on a token for each time that the answer already contains it; 0: none",
+    )
     max_tokens: int = field("answers", gt=0, le=131_072, description="Longest answer, in tokens")
     repeats: int = field(
-        "answers", gt=0, le=10_000, description="Answers sampled from a model that gives no probabilities"
+        "answers", gt=0, le=10_000, description="How many answers to sample from a model that gives no probabilities"
     )
 
 
@@ -43,7 +54,7 @@ class PromptOptions(SamplingOptions):
     """How a choice is asked, and how an answer is drawn from a model that gives no probabilities."""
 
     layout: Literal["chat", "plain"] = field(
-        "answers", description="The prompt as a user message, or as raw text to continue"
+        "answers", description="`chat`: the prompt is a user message; `plain`: it is raw text to continue"
     )
 
 
@@ -52,8 +63,8 @@ class ReadOptions(PromptOptions):
 
     parser: Literal["whole", "beginning"] = field(
         "answers",
-        description="The option that a reply gives as its answer, however it says so; or the one that it begins with, "
-        "else the only one in brackets, quotation marks or asterisks",
+        description="`whole`: a reply's answer is read wherever it stands; `beginning`: only at the start, or "
+        "else as the only option in brackets, quotation marks or asterisks",
     )
 
 

@@ -95,21 +95,22 @@ class StereoSetOptions(PromptOptions):
     """How an item is asked, and how its three sentences are compared."""
 
     reduction: Literal["mean", "sum"] = field(
-        "scores", description="Sentences are compared by log-likelihood per token, or by log-likelihood"
+        "scores", description="Compare sentences by log-likelihood per token (`mean`) or by log-likelihood (`sum`)"
     )
     ties: Literal["half", "released"] = field(
         "scores",
-        description="A tie counts half to each side, or as in the authors' code: anti-stereotype in ss, unrelated in "
-        "lms",
+        description="`half`: a tie counts half to each side; `released`, as in the authors' code: it counts for "
+        "the anti-stereotype (in `ss`) or for the unrelated sentence (in `lms`)",
     )
     orders: Literal["rotated", "single"] = field(
         "answers",
-        description="Each item asked in three rotations of its options, or once in an order drawn from its id",
+        description="Ask each item in three rotations of its options (`rotated`), or once, in an order drawn "
+        "from its id (`single`)",
     )
     swaps: Literal["asked", "none"] = field(
         "answers",
-        description="Intrasentence sentences are also asked with two other targets in place of their own: for "
-        "`own_target_shift`",
+        description="`asked`: also score intrasentence sentences with two other targets in place of their own; "
+        "`own_target_shift` needs this",
     )
 
 

@@ -24,77 +24,79 @@ class TWBiasOptions(Options):
 
     prompt_set: Literal["paper", "released", "ours"] = field(
         "answers",
-        description="Source of the ten user prompts: the paper's Table 3, the code (behind its results), or ours",
+        description="The ten user prompts: the paper's Table 3 (`paper`), those in the authors' code, behind "
+        "their results (`released`), or ours",
     )
     template: Literal["tokenizer", "paper_table10", "handwritten_released"] = field(
         "answers",
-        description="Chat template: the tokenizer's own, or one of the model entry's literal strings, `paper` (the "
-        "paper's Table 10) or `released` (the strings behind its results)",
+        description="Chat template: the tokenizer's own, or one in the model's entry: `templates.paper` (the "
+        "paper's Table 10) or `templates.released` (the one behind the paper's results)",
     )
     special_tokens: Literal["once", "tokenizer", "template_only"] = field(
         "answers",
-        description="Begin token: exactly once; as the tokenizer adds it; or none beside the template's own, and as "
-        "the tokenizer adds it where there is no template (the authors' later script)",
+        description="Begin token: exactly once (`once`), as the tokenizer adds it (`tokenizer`), or only the "
+        "template's own (`template_only`, the authors' later script; without a template, as the "
+        "tokenizer adds it)",
     )
     boundary: Literal["offsets", "prefix_length", "separate"] = field(
         "answers",
-        description="Where the sentence starts among the tokens: by character offsets, after as many tokens as the "
-        "prompt has alone, or the two tokenised apart",
+        description="The sentence's first token: found by character offsets (`offsets`), taken to follow as many "
+        "tokens as the prompt alone has (`prefix_length`), or tokenised apart (`separate`)",
     )
     term_matching: Literal["longest", "substring"] = field(
         "answers",
-        description="Target terms found in a sentence: the longest at each position, or every listed term that is a "
-        "substring, which leaves stray characters where a short form stands inside a longer name",
+        description="Target terms found in a sentence: the longest at each position (`longest`), or every listed "
+        "term that occurs (`substring`), also inside a longer name",
     )
     swap_scope: Literal["all_terms", "one_term"] = field(
         "answers",
-        description="A variant swaps every target term of the sentence, or one and leaves the others",
+        description="A variant of a sentence swaps all its target terms (`all_terms`), or one (`one_term`)",
     )
     own_group_swaps: bool = field(
         "answers",
-        description="Terms are also swapped for other terms of the same group, which shows what any swap of terms does",
+        description="Also swap terms for others of the same group, to show what any swap does",
     )
     replacement_summary: Literal["mean", "min"] = field(
         "tables",
-        description="Perplexity of the replaced sentence: mean or minimum over its variants",
+        description="Perplexity of the replaced sentence: the `mean` or the `min` over its variants",
     )
     ppl_scale: Literal["ppl", "log_ppl"] = field(
         "tables",
-        description="Scale of tests and effect sizes: perplexity, or its logarithm in nats per token",
+        description="Test perplexities (`ppl`), or their logarithms (`log_ppl`)",
     )
     outliers: Literal["none", "three_sd_either", "three_sd_both"] = field(
         "tables",
-        description="Sentences left out of a test: none, or those with either (or both) of their perplexities more "
-        "than three population standard deviations from that perplexity's mean over the test's sentences",
+        description="Sentences left out of a test: those with either perplexity (`three_sd_either`) or both "
+        "(`three_sd_both`) more than three standard deviations from its mean, or none",
     )
     test: Literal["paired", "independent"] = field(
         "tables",
-        description="Student's two-sided t-test, paired by sentence, or of two independent samples",
+        description="Student's two-sided t-test: `paired` by sentence, or of two `independent` samples",
     )
     alpha: float = field("tables", gt=0, lt=1, description="Significance level of a prompt's test")
     correction: Literal["none", "holm", "fdr"] = field(
         "tables",
-        description="Correction for testing ten prompts: none, Holm (family-wise) or Benjamini-Hochberg",
+        description="Correction for testing ten prompts: `none`, Holm's (`holm`) or Benjamini-Hochberg's (`fdr`)",
     )
     effect_size: Literal["paired_dz", "pooled_sd"] = field(
         "tables",
-        description="Cohen's d: mean difference over the standard deviation of the differences, or over the pooled "
-        "standard deviation (the form that 0.2, 0.5 and 0.8 were proposed for)",
+        description="Cohen's d: the mean difference over the SD of the differences (`paired_dz`), or over the "
+        "pooled SD (`pooled_sd`), for which 0.2, 0.5 and 0.8 were proposed",
     )
     mixed_sign: Literal["mean", "missing"] = field(
         "tables",
-        description="Effects of significant prompts if their signs differ: average them, or give no value (the "
-        "authors' code stops there)",
+        description="If significant effects differ in sign: their `mean`, or no value (`missing`; the authors' "
+        "code stops there)",
     )
     attribute_rows: Literal["unique", "exploded"] = field(
         "tables",
-        description="A sentence enters an attribute category once, or once for each of its target-attribute "
-        "combinations, which repeats it",
+        description="A sentence enters an attribute category once (`unique`), or once for each pair of a target "
+        "and an attribute that the data give for it (`exploded`)",
     )
     min_category_size: int = field(
         "tables",
         ge=2,
-        description="Sentences that an attribute category needs; below it the values are missing",
+        description="Fewest sentences of an attribute category; with fewer, its values are missing",
     )
 
 

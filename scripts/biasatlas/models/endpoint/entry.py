@@ -56,13 +56,13 @@ _OWN_HEADERS = (
 
 
 class ApiEntry(Entry):
-    """An OpenAI-compatible endpoint, as the model under test, a judge or a writer."""
+    """An OpenAI-compatible endpoint ([api.md](api.md)), as the model under test, a judge or a writer."""
 
-    kind: Literal["api"] = field("tables", description="How the model is reached; its other keys depend on it.")
+    kind: Literal["api"] = field("answers", description="How the model is reached; its other keys depend on it.")
     base_url: str = field(
         "answers",
         pattern=r"^https?://[^@?\s]+$",
-        description="The endpoint's URL, version included, such as https://host/v1.",
+        description="The endpoint's URL up to the version, such as https://host/v1.",
     )
     model: str = field(
         "answers", min_length=1, pattern=r"^\S+( \S+)*$", description="The model's name at the endpoint."
@@ -72,143 +72,153 @@ class ApiEntry(Entry):
         "",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]*$|^$",
         repr=False,  # a key that is put here by mistake is never shown
-        description="Name of the environment variable that holds the key (never the key itself); empty: no key.",
+        description="Environment variable that holds the key, such as `MY_KEY` (never the key itself). Default: "
+        "no key.",
     )
     service: str = field(
         "answers",
         "",
-        description="The service behind `base_url`, if a gateway hides it, such as `openai` or `gemini`: the same "
-        "error means different things at different services. Empty: inferred from the host name.",
+        description="The service behind a gateway, `openai` or `gemini`, whose errors have their own meanings. "
+        "Default: inferred from the host name.",
     )
     dialect: str = field(
         "answers",
         "compatible",
-        description="Which settings the endpoint knows and how it spells them: `compatible` takes max_tokens; `openai` "
-        "max_completion_tokens; `reasoning` (OpenAI's and Azure's models that think) the same, but no sampling "
-        "settings; `anthropic`, `gemini`, `glm` and `mistral` lack some settings; `vllm` (SGLang too) and `llama.cpp` "
-        "have top-k and a repetition penalty.",
+        description="How the endpoint names settings, and which it has. `compatible`: no top-k, no repetition "
+        "penalty; `openai`: the same, with `max_completion_tokens`; `reasoning`: also no "
+        "temperature, top-p or frequency penalty; `gemini`, `glm`: no penalties; `anthropic`: also "
+        "no top-p; `mistral`: temperatures up to 1.5; `vllm` (also SGLang), `llama.cpp`: all "
+        "settings.",
     )
     system: Literal["separate", "user"] = field(
         "answers",
         "separate",
-        description="Where a system message goes: `separate`, as it is, or `user`, in front of the first user message "
-        "(for models that know no system role).",
+        description="`user` puts the system message in front of the first user message, for a model without a "
+        "system role.",
     )
     extra_body: dict[str, Any] = field(
         "answers",
         {},
-        description="Further fields of every request body, such as a switch that turns reasoning off. It cannot "
-        "set what the workflow sets (model, messages, lengths, sampling, `n`, log-probabilities).",
+        description="Further fields of each call, such as `{reasoning_effort: low}`. What the workflow sets "
+        "(model, messages, lengths, sampling, `n`, log-probabilities) can't be set here.",
     )
     extra_headers: dict[str, str] = field(
         "nothing",
         {},
         repr=False,
-        description="Further headers of every request, such as those of a gateway. For the API key use `key_env`.",
+        description="Further headers of each call, such as a gateway's. For the key use `key_env`.",
     )
     insecure: bool = field(
-        "nothing", False, description="Send the key over `http://` to another machine, where others can read it."
+        "nothing",
+        False,
+        description="Allow the key to be sent over `http://` to another machine, where others can read it.",
     )
     changed_model: Literal["warn", "stop"] = field(
         "nothing",
         "warn",
-        description="What happens if the endpoint answers under another model's name: `stop` ends the job, `warn` "
-        "notes it in the tables' provenance. A date or version at the end of the name does not make it another model.",
+        description="What to do if replies come from another model than `model`: `warn`, or `stop` the job. A "
+        "date or version at the end of the name doesn't matter.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
     top_logprobs: int = field(
         "answers",
         0,
         ge=0,
-        description="How many top log-probabilities the endpoint returns for a token; above 0 a `choice` is read from "
-        "those of the first token instead of sampled.",
+        description="How many log-probabilities to ask for per token, such as `20`. Above 0, choices are read "
+        "from those of the first token; otherwise they are sampled.",
     )
     prompt_logprobs: bool = field(
         "answers",
         False,
-        description="Whether the endpoint's `completions` return log-probabilities of the prompt's own tokens "
-        "(`echo`), which `likelihood` needs; the numbers are checked on known text first.",
+        description="Whether `completions` with `echo` returns log-probabilities of the prompt, which requests "
+        "of kind `likelihood` need. They are checked first.",
     )
     n: int | None = field(
         "nothing",
         None,
         ge=1,
         le=128,
-        description="The most repeats to ask for in one call (the parameter `n`), so that the prompt is paid for once; "
-        "empty: as many as the check finds it to allow.",
+        description="Maximum answers per call, so that the prompt is paid for once. Default: as many as the "
+        "check finds possible.",
     )
     requests_per_minute: float | None = field(
         "nothing",
         None,
         ge=0.01,
-        description="The endpoint's limit in requests per minute, over all jobs of a user; empty: none.",
+        description="The endpoint's limit for all your jobs together. Default: none.",
     )
     tokens_per_minute: float | None = field(
         "nothing",
         None,
         ge=1,
-        description="The endpoint's limit in tokens per minute (prompt and requested completion), over all jobs of "
-        "a user; empty: none.",
+        description="The same for tokens of prompts and requested answers.",
     )
     concurrency: int = field(
         "nothing",
         8,
         ge=1,
         le=256,
-        description="The most requests in flight at the endpoint at once, over all jobs of a user.",
+        description="Maximum calls in flight, of all your jobs together.",
     )
     timeout_s: float = field(
         "nothing",
         120,
         ge=0.1,
         le=86_400,
-        description="The longest that one request may take, in seconds, its whole body included.",
+        description="Maximum seconds for a call, until its whole reply is there.",
     )
     attempts: int = field(
-        "nothing", 10, ge=1, le=100, description="The most times a request is sent before it is recorded as failed."
+        "nothing", 10, ge=1, le=100, description="Maximum attempts at a call before it is recorded as failed."
     )
     max_failed_share: float = field(
-        "nothing", 0.01, ge=0, le=1, description="Share of a job's requests that may fail before the job does (0 to 1)."
+        "nothing",
+        0.01,
+        ge=0,
+        le=1,
+        description="Share of a job's calls that may fail; with more, the job fails.",
     )
     prices: Literal["known", "free"] | None = field(
         "nothing",
         None,
-        description="`known`: the prices that the package genai-prices has for `model` at `base_url`, in USD; `free`: "
-        "it costs nothing. Empty: those below.",
+        description="`known`: those of the package genai-prices, in USD; `free`: no cost. Default: the two "
+        "prices below.",
     )
     price_input_per_million: float = field(
         "nothing",
         0,
         ge=0,
         le=1_000_000,
-        description="Price of a million prompt tokens, in `currency` (with `batch`, the batch price).",
+        description="Price of a million prompt tokens, in `currency`; with `batch`, the batch price.",
     )
     price_output_per_million: float = field(
-        "nothing", 0, ge=0, le=1_000_000, description="Price of a million completion tokens, in `currency`."
+        "nothing", 0, ge=0, le=1_000_000, description="The same for completion tokens."
     )
     currency: str = field(
-        "nothing", "USD", pattern="^[A-Z]{3}$", description="Currency of prices and budget, such as `USD` (ISO 4217)."
+        "nothing", "USD", pattern="^[A-Z]{3}$", description="Currency of prices and budget (ISO 4217)."
     )
     budget: float | None = field(
         "nothing",
         None,
         ge=0,
-        description="The most that this model may cost in all, in `currency`, over all jobs and runs with the same "
-        "results folder; empty: no limit.",
+        description="Maximum cost of this model, in `currency`, over all runs with one results folder. With "
+        "`effort: rounds`, a larger one may buy more rounds. Default: no limit.",
     )
     batch: bool = field(
         "nothing",
         False,
-        description="Whether requests go through the endpoint's Batch API (slower, often half the price).",
+        description="Send calls through the Batch API: slower, often at half the price.",
     )
     sampling: dict[str, SamplingSettings] = field(
-        "answers", {}, description="Sampling settings that a protocol selects by name, such as `table8`."
+        "answers",
+        {},
+        description="Sampling settings by name, for protocols that need them, such as `{table8: {temperature: "
+        "0.7}}` for McBE.",
     )
     without: list[Literal["temperature", "top_p", "top_k", "repetition_penalty", "frequency_penalty"]] = field(
         "answers",
         [],
-        description="Settings that the service lacks. If a protocol asks for one, the request is sent without it, and "
-        "tables and the report say so.",
+        description="Settings to leave out because the service lacks them, such as `[top_p]`. Tables and the "
+        "report say so if a protocol asks for one.",
     )
 
     @property

@@ -43,78 +43,84 @@ _SERVED = {
 
 
 class HfEntry(HubEntry):
-    """A causal language model in Hugging Face format, run in process."""
+    """A causal language model in Hugging Face format, run locally."""
 
-    kind: Literal["hf"] = field("tables", description="How the model is reached; its other keys depend on it.")
+    kind: Literal["hf"] = field("answers", description="How the model is reached; its other keys depend on it.")
     dtype: Literal["float32", "bfloat16", "float16", "auto"] = field(
-        "answers", "bfloat16", description="Precision of the weights; `auto` is that of the checkpoint."
+        "answers", "bfloat16", description="Precision of the weights; `auto`: that of the checkpoint."
     )
     size_billion: float = field(
-        "nothing", gt=0, le=10_000, description="Parameters, in billions; they set the memory and run time requested."
+        "nothing",
+        gt=0,
+        le=10_000,
+        description="Parameters in billions, from which follow the memory and the time that a job asks for.",
     )
     gpu: int = field(
         "nothing",
         1,
         ge=0,
         le=64,
-        description="GPUs that one job takes, over which each layer is split; 0 runs on the CPU.",
+        description="GPUs of a job, over which the model is split; 0: the CPU.",
     )
     token_budget: int | None = field(
         "nothing",
         None,
         ge=1,
-        description="Most tokens in one forward pass; if not given, what memory has room for, at most 1024 on a CPU "
-        "and 8192 on a GPU. Halved when memory runs out.",
+        description="Maximum tokens in one forward pass. Default: as many as memory has room for, up to 1024 on "
+        "a CPU and 8192 on a GPU. Halved if memory runs out, except over several GPUs.",
     )
     compiled: bool = field(
         "nothing",
         False,
-        description="Compile norms and multilayer perceptrons on one GPU. A 7B model took 8 s more to load, and then "
-        "8% less time for likelihoods and 22% less for choices. Needs a compiler.",
+        description="Compile norms and MLPs; needs one GPU and a compiler. With a 7B model, loading took 8 s "
+        "longer, likelihoods 8% less time, choices 22% less.",
     )
     shards: int = field(
         "nothing",
         1,
         ge=1,
         le=1000,
-        description="Jobs that share a benchmark's requests, each with `gpu` GPUs; changes no result.",
+        description="Jobs that share a benchmark's requests, each with `gpu` GPUs.",
     )
     trust_remote_code: bool = field(
-        "answers", False, description="Run the code in the model's repository; on the hub, `revision` must be a commit."
+        "answers",
+        False,
+        description="Run the code in the model's repository. On the hub, `revision` must then be a commit.",
     )
     adapter: str | None = field(
         "answers",
         None,
-        description="LoRA adapter that is added to the model (package peft): a folder, or an id on the Hugging Face "
-        "hub.",
+        description="LoRA adapter for the model: a folder or a hub id. Needs the package peft.",
     )
     adapter_revision: str | None = field(
-        "answers", None, description="Commit of the adapter's hub repository; needed for a hub id."
+        "answers", None, description="Commit of the adapter's hub repository; required for a hub id."
     )
     templates: dict[str, Template] = field(
         "answers",
         {},
-        description="Literal chat templates that a protocol selects by name; `default` takes the place of the "
-        "tokenizer's own, which a base model lacks.",
+        description="Chat templates by name: those that a protocol needs, such as TWBias's `paper`; and "
+        "`default`, to replace the tokenizer's own, or for a base model, which has none.",
     )
     template_arguments: dict[str, Any] = field(
         "answers",
         {},
-        description="Arguments of the tokenizer's chat template, such as `{enable_thinking: false}` to turn reasoning "
-        "off.",
+        description="Arguments for the tokenizer's chat template, such as `{enable_thinking: false}`.",
     )
     thinking: Thinks = field("answers", None, description=THINKING)
     serve: Literal["vllm", "sglang", "llama.cpp"] | None = field(
         "answers",
         None,
-        description="A server that generates this model's texts (`generation`); its program must be on the PATH. The "
-        "job starts and stops it, and computes likelihoods and choices itself.",
+        description="Server that generates texts in place of our engine. A job starts and stops it; its program "
+        "must be on the PATH. Likelihoods and choices stay with the engine.",
     )
     serve_arguments: list[str] = field(
         "answers", [], description="Further arguments of that server, such as `[--max-model-len, '8192']`."
     )
     sampling: dict[str, SamplingSettings] = field(
-        "answers", {}, description="Sampling settings that a protocol selects by name, such as `table8`."
+        "answers",
+        {},
+        description="Sampling settings by name, for protocols that need them, such as `{table8: {temperature: "
+        "0.7}}` for McBE.",
     )
 
     @model_validator(mode="before")

@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class MaskedEntry(HubEntry):
-    """A masked language model in Hugging Face format, run in process; it answers the tasks made for its kind."""
+    """A masked language model in Hugging Face format, run locally. It answers only the task `pair`."""
 
-    kind: Literal["masked"] = field("tables", description="How the model is reached; its other keys depend on it.")
+    kind: Literal["masked"] = field("answers", description="How the model is reached; its other keys depend on it.")
     size_billion: float = field(
         "nothing",
         0.5,
         gt=0,
         le=10_000,
-        description="Parameters, in billions; they set the memory and run time requested.",
+        description="Parameters in billions, from which follow the memory and the time that a job asks for.",
     )
-    gpu: int = field("nothing", 0, ge=0, le=64, description="GPUs that one job takes; 0 runs on the CPU.")
+    gpu: int = field("nothing", 0, ge=0, le=64, description="GPUs of a job; 0: the CPU.")
 
 
 def _tasks(entry: MaskedEntry, benchmark: str, spec: "Spec") -> tuple[str, ...]:

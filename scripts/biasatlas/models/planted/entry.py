@@ -14,21 +14,21 @@ if TYPE_CHECKING:
 
 
 class PlantedEntry(Entry):
-    """A tiny causal language model trained in the workflow on a synthetic corpus with a known bias."""
+    """A tiny causal language model, which the run trains on texts with a known bias ([planted.md](planted.md))."""
 
-    kind: Literal["planted"] = field("tables", description="How the model is reached; its other keys depend on it.")
+    kind: Literal["planted"] = field("answers", description="How the model is reached; its other keys depend on it.")
     odds_ratio: float = field(
         "answers",
         gt=0,
-        description="How many times as often a stereotyped attribute occurs with its own group as with another; "
-        "1 is fair.",
+        description="How many times as often a stereotyped attribute occurs with its own group as with another, "
+        "such as `4`; 1: no bias.",
     )
     seed: int = field(
         "answers",
         1,
         ge=0,
         le=2**32 - 1,
-        description="Seed of the corpus and of the training; the same seed gives the same weights.",
+        description="Seed of the corpus and the training; the same seed gives the same weights.",
     )
 
 

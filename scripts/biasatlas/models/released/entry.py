@@ -20,27 +20,27 @@ OWN = "responses"
 
 
 class ReleasedEntry(Entry):
-    """Outputs imported as responses: published by a benchmark's authors, or files of your own."""
+    """Outputs that a benchmark's authors published, or your own ([own.md](own.md)): nothing is asked."""
 
-    kind: Literal["released"] = field("tables", description="How the model is reached; its other keys depend on it.")
-    benchmark: str = field("answers", description="The benchmark that they answer, by its name in `benchmarks`.")
+    kind: Literal["released"] = field("answers", description="How the model is reached; its other keys depend on it.")
+    benchmark: str = field("answers", description="Benchmark that the outputs answer, by its name under `benchmarks`.")
     release: str = field(
         "answers",
         "",
-        description="Which of the benchmark's published outputs; they are reported under the protocol `released`.",
+        description="Name of published outputs, such as DBB's `gpt-4o`. They are measured under the protocol "
+        "`released`.",
     )
     path: str = field(
         "answers",
         "",
-        description="Outputs of your own, in place of `release`: a file, a folder, or a pattern (`./run/*.jsonl`).",
+        description="Your outputs, in place of `release`: a file, a folder or a pattern, such as `./run/*.jsonl`.",
     )
     format: str = field(
         "answers",
         "",
-        description="What the files at `path` are; the benchmark's page lists its formats. Needed where it has "
-        "several.",
+        description="Format of the files at `path` (docs/own.md); required if the benchmark has several.",
     )
-    column: str = field("answers", "", description="Which field or model to read, if the files at `path` hold several.")
+    column: str = field("answers", "", description="Field or model to read, if the files at `path` hold several.")
 
     @model_validator(mode="after")
     def _one_of_two(self) -> "ReleasedEntry":

@@ -16,34 +16,43 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class SimulatedEntry(Entry):
-    """A model without weights: a formula ([simulated.md](simulated.md)) answers, so the ground truth is known."""
+    """A formula with a known bias, in place of a model ([simulated.md](simulated.md))."""
 
-    kind: Literal["simulated"] = field("tables", description="How the model is reached; its other keys depend on it.")
-    seed: int = field("answers", 1, ge=0, le=2**32 - 1, description="Seed of its noise and of its draws.")
+    kind: Literal["simulated"] = field("answers", description="How the model is reached; its other keys depend on it.")
+    seed: int = field("answers", 1, ge=0, le=2**32 - 1, description="Seed of noise and draws.")
     bias: float = field(
-        "answers", 0.0, description="Bias: log odds of choosing the stereotype, or nats by which its text is likelier."
+        "answers",
+        0.0,
+        description="How much it prefers stereotypes, in log odds of choosing one, or nats by which its text is "
+        "likelier.",
     )
-    bias_by_category: dict[str, float] = field("answers", {}, description="The same, by category.")
-    bias_by_group: dict[str, float] = field("answers", {}, description="The same, by group; overrides both.")
+    bias_by_category: dict[str, float] = field(
+        "answers", {}, description="`bias` by category, such as `{gender: 1.5}`."
+    )
+    bias_by_group: dict[str, float] = field("answers", {}, description="`bias` by group; overrides `bias_by_category`.")
     affected: float = field(
-        "answers", 1.0, ge=0, le=1, description="Share of clusters (templates, terms) in which the bias acts."
+        "answers", 1.0, ge=0, le=1, description="Share of clusters (such as templates) in which the bias acts."
     )
     right: float = field(
         "answers",
         2.0,
-        description="Log odds of a right or sensible answer against any other; for numbers, subtracted per unit of "
-        "error.",
+        description="Log odds of the right or sensible answer against another; for numbers, subtracted per unit "
+        "of error.",
     )
-    right_by_category: dict[str, float] = field("answers", {}, description="The same, by category.")
-    unknown: float = field("answers", 0.0, description="Log odds of the option that says it cannot be known.")
+    right_by_category: dict[str, float] = field("answers", {}, description="`right` by category.")
+    unknown: float = field("answers", 0.0, description='Log odds that the option "unknown" gains.')
     quality: float = field(
-        "answers", 0.5, ge=0, le=1, description="Mean grade that a judge gives its analyses, as a share of the maximum."
+        "answers",
+        0.5,
+        ge=0,
+        le=1,
+        description="Mean grade that a simulated judge gives its analyses, as a share of the maximum.",
     )
     noise: float = field(
-        "answers", 1.0, ge=0, description="Standard deviation of the noise of a text or an option, in nats or log odds."
+        "answers", 1.0, ge=0, description="SD of the noise of each text (in nats) or option (in log odds)."
     )
     icc: float = field(
-        "answers", 0.0, ge=0, le=1, description="Share of the variance of preferences that items of a cluster share."
+        "answers", 0.0, ge=0, le=1, description="Share of the variance of preferences that is common to a cluster."
     )
     prompt_correlation: float = field(
         "answers", 1.0, ge=0, le=1, description="Correlation of the noise between prompts and orders of one question."
@@ -52,43 +61,44 @@ class SimulatedEntry(Entry):
         "answers",
         4.0,
         ge=0,
-        description="Mean nats by which a token (a word or Chinese character) lowers a text's log-likelihood.",
+        description="Mean cost of a token (a word, or a Chinese character): nats by which it lowers a text's "
+        "log-likelihood.",
     )
     frequency: float = field(
         "answers",
         0.0,
-        description="Added to a token's cost, times minus the log of its share of all tokens.",
+        description="Extra cost of rare tokens: this, times minus the log of a token's share of all tokens.",
     )
-    token_noise: float = field(
-        "answers", 0.0, ge=0, description="Standard deviation, in nats, of a random cost of each token."
-    )
+    token_noise: float = field("answers", 0.0, ge=0, description="SD of a random part of each token's cost, in nats.")
     text_cost: float = field(
         "answers",
         0.0,
         ge=0,
-        description="In a choice between texts, the weight of the cost of each text's tokens.",
+        description="Weight of the cost of a text's tokens, in a choice between texts.",
     )
     edit: float = field(
         "answers",
         0.0,
-        description="Nats by which each change to the original text lowers the log-likelihood.",
+        description="Nats by which each change to the original text lowers its log-likelihood.",
     )
-    letter: float = field("answers", 0.0, description="Log odds of the option shown first.")
-    letter_by_group: dict[str, float] = field("answers", {}, description="The same, by group of the question.")
-    label_length: float = field("answers", 0.0, description="Log odds of a label for each character beyond its first.")
+    letter: float = field("answers", 0.0, description="Log odds that the option shown first gains.")
+    letter_by_group: dict[str, float] = field("answers", {}, description="`letter` by the question's group.")
+    label_length: float = field(
+        "answers", 0.0, description="Log odds that a label gains per character beyond its first."
+    )
     refused: float = field("answers", 0.0, ge=0, le=1, description="Probability of refusing a question.")
-    refused_by_group: dict[str, Share] = field("answers", {}, description="The same, by group of the question.")
+    refused_by_group: dict[str, Share] = field("answers", {}, description="`refused` by the question's group.")
     withheld_by_group: dict[str, Share] = field(
         "answers",
         {},
-        description="Probability of refusing where the answer would be the stereotype, by group of the question.",
+        description="Probability of refusing in place of a stereotypical answer, by the question's group.",
     )
     unreadable: float = field(
-        "answers", 0.0, ge=0, le=1, description="Probability that a reply that does not refuse cannot be parsed."
+        "answers", 0.0, ge=0, le=1, description="Probability that a reply that isn't a refusal can't be parsed."
     )
-    unreadable_by_group: dict[str, Share] = field("answers", {}, description="The same, by group of the question.")
+    unreadable_by_group: dict[str, Share] = field("answers", {}, description="`unreadable` by the question's group.")
     certain: bool = field(
-        "answers", False, description="Whether it puts all probability on one answer, drawn from its distribution."
+        "answers", False, description="Put all probability on one answer, drawn from the distribution."
     )
 
 

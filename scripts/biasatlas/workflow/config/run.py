@@ -55,78 +55,77 @@ class Framings(StagedModel):
 
 
 class Run(StagedModel):
-    """How one benchmark is run."""
+    """How one benchmark is run. `bbq: {}` runs it with every default."""
 
     benchmark: str = field(
         "answers",
         "",
-        description="The benchmark, if the section's name is your own, such as `bbq-mine` (so that two data sets can "
-        "stand side by side); or a description's path, such as `./mine.yaml`. By default the section's name.",
+        description="The benchmark, if it isn't the section's name: `bbq` in a section `bbq-mine`, or a "
+        "description's path, such as `./mine.yaml`.",
     )
     data: Annotated[WrittenPath, AfterValidator(_data)] = field(
         "answers",
         "full",
-        description="`full`, the published data; `sample`, a few items of our own that ship with the workflow; or a "
-        "folder of yours, written with a slash, such as `./data`, with files in the authors' format. DBB also has "
-        "`released`, the questions with the descriptors that its authors filled in, and `released_more`, their larger "
-        "set.",
+        description="`full`: the published data; `sample`: a few items of ours; or your folder in the authors' "
+        "format, with a slash, such as `./data`. DBB also has `released`, the authors' questions as "
+        "they filled them in, and `released_more`, their larger set.",
     )
     protocols: list[str] = field(
-        "nothing", ["recommended"], min_length=1, description="Named option sets to run, one or more."
+        "nothing", ["recommended"], min_length=1, description="Protocols to run, such as `[paper, recommended]`."
     )
     models: list[str] | None = field(
-        "nothing", None, min_length=1, description="Names of models to measure; all if not given."
+        "tables", None, min_length=1, description="Models to measure, by name. Default: all."
     )
     tasks: list[str] | None = field(
-        "nothing",
+        "tables",
         None,
         min_length=1,
-        description="Tasks to measure; if not given, all tasks of the benchmark, except `names` of DBB.",
+        description="Tasks to measure. Default: all, except DBB's `names`.",
     )
     categories: list[str] | None = field(
-        "answers", None, min_length=1, description="Categories to measure; all of the benchmark's if not given."
+        "answers", None, min_length=1, description="Categories to measure. Default: all."
     )
     effort: Literal["all", "rounds"] = field(
         "answers",
         "all",
-        description="`all` asks everything. `rounds` asks a growing share of the items, and stops once every "
-        "headline that can get a verdict is *biased* or *unbiased* (docs/rounds.md).",
+        description="`all` asks everything. `rounds` asks more and more items, until every headline that can get "
+        "a verdict is *biased* or *unbiased* (docs/rounds.md).",
     )
     framings: Framings | None = field(
         "answers",
         None,
-        description="Other ways to ask the same questions, to see whether the verdicts hold (docs/framings.md).",
+        description="Other ways to ask the same questions, such as `{option_order: [reversed]}` (docs/framings.md).",
     )
     judge: str | None = field(
         "judgements",
         None,
-        description="Name of the model that judges answers; tasks that need a judge are left out if not given.",
+        description="Model that grades answers. Default: none; tasks that need one are left out.",
     )
     parse_with: str | None = field(
         "tables",
         None,
-        description="Name of a model that reads the replies that could not be parsed and, for comparison, 100 others "
-        "of each model and task (docs/replies.md). What it reads is kept in a separate column; no score changes.",
+        description="Model that parses replies that our parsers can't, and up to 100 others per model and task "
+        "for comparison (docs/replies.md). No score changes.",
     )
     skip_invalid: bool = field(
         "answers",
         False,
-        description="McBE: go on if instances break the format or their number is not the published one. Such an "
-        "instance is `failed` in the tasks that its fault affects, and every table counts such failures.",
+        description="McBE: go on if cells are invalid, or if the number of instances isn't the published one. An "
+        "invalid cell makes its instance `failed` in the tasks that read it.",
     )
     cells: Literal["strict", "as_authors"] = field(
         "answers",
         "strict",
-        description="McBE: `strict` reports each cell that does not have the paper's format; `as_authors` reads it as "
-        "the authors' code does: a list with the wrong kind of comma is one word, a sentence may lack its "
-        "placeholder, an explanation may be empty.",
+        description="McBE: `strict` takes only cells in the paper's format. `as_authors` takes others as the "
+        "authors' code does: a list separated by another comma is one word; a sentence may lack its "
+        "placeholder; an explanation may be empty.",
     )
     files: dict[str, FilePath] = field(
         "answers",
         {},
-        description="Paths of your own files, by what they hold: `variations` and `dataset` for DBB, `annotations` "
-        "and `ratings` for "
-        "McBE, `prompts` for the papers' printed prompts. The benchmark's page has their formats.",
+        description="Your files by what they hold, such as `{variations: ./variations.csv}`: `variations` or "
+        "`dataset` (DBB), `annotations` or `ratings` (McBE), `prompts` (McBE, TWBias), `questions` "
+        "or `judge_prompts` (MT-Bench). The benchmark's page has the formats.",
     )
 
     @property

@@ -30,73 +30,80 @@ def _with_variants(run: Any, several: Mapping[str, Mapping]) -> Any:
 
 
 class Construction(StagedModel):
-    """New questions like DBB's, written by a model from items of CrowS-Pairs, StereoSet, BBQ and the data set SOFA."""
+    """New questions like DBB's, written by a model ([dbb.md](dbb.md#construct-new-questions))."""
 
-    writer: str = field("answers", description="Name of the model that writes and checks.")
+    writer: str = field("answers", description="Model that writes questions and checks them.")
     items_per_source: int = field(
-        "answers", 20, ge=1, le=1_000_000, description="Items taken from each configured source benchmark."
+        "answers",
+        20,
+        ge=1,
+        le=1_000_000,
+        description="Items to draw from each source: a configured benchmark, or SOFA.",
     )
     seed: int = field(
-        "answers", 0, ge=0, le=2**32 - 1, description="Seed for drawing those items, equally many of each type of bias."
+        "answers",
+        0,
+        ge=0,
+        le=2**32 - 1,
+        description="Seed of this draw, which takes equally many of each type of bias.",
     )
     templates: Literal["ours", "released", "paper"] = field(
         "answers",
         "ours",
-        description="The writer's prompt templates: `ours`; `released`, those of the released files, which are "
-        "fetched; or `paper`, those of the paper's Tables 12 to 15, from the same files. With `paper`, only the "
-        "steps that the paper describes run.",
+        description="The writer's prompts. `ours`; `released`: the authors', which are fetched; `paper`: of "
+        "these, those in the paper's Tables 12 to 15, for the paper's steps only.",
     )
-    sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table as CSV, one more source.")
+    sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table (CSV), as one more source.")
     evaluation: FilePath | None = field(
         "tables",
         None,
-        description="Your filled-in copy of `construction/evaluation_sheet.csv`; if given, a table sums up its "
+        description="Your filled-in copy of `construction/evaluation_sheet.csv`, to get a table of its "
         "judgements. Keep it outside the results, where a new construction would replace it.",
     )
 
 
 class Simulation(StagedModel):
-    """Tests of metrics on simulated models (target `simulation`), as `resources/simulation/studies.yaml` says."""
+    """Tests of metrics on simulated models; `resources/simulation/studies.yaml` declares them."""
 
-    seeds: int = field("scores", 200, ge=2, le=100_000, description="How many models of each setting, one per seed.")
-    studies: list[str] | None = field("nothing", None, description="The studies, by name; empty: all of them.")
+    seeds: int = field("scores", 200, ge=2, le=100_000, description="Simulated models per setting.")
+    studies: list[str] | None = field("nothing", None, description="Studies to run, by name. Default: all.")
 
 
 class Config(BaseModel):
-    """The configuration of a run of the workflow."""
+    """The top level of the file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
-    results: FilePath = Field("results", description="Folder that everything computed goes to.")
-    data: FilePath = Field("data", description="Folder that downloaded data go to.")
+    results: FilePath = Field("results", description="Folder for everything computed.")
+    data: FilePath = Field("data", description="Folder for downloaded data.")
     mirror: FilePath | None = Field(
         None,
-        description="Folder with copies of the published data, used in place of downloads. "
-        "If this is not given, the environment variable BIASATLAS_MIRROR is used.",
+        description="Folder with copies of the published data, used in place of downloads. Default: what the "
+        "environment variable BIASATLAS_MIRROR names.",
     )
     store: str | None = Field(
         None,
         pattern=r"^(s3|gs|az)://[^./?#@\s][^/?#@\s]*(/[^./?#\s][^/?#\s]*)*/?$",
-        description="Where answers are kept on object storage, for jobs that share no file system, as "
-        "`s3://bucket/folder`; the folder `store` of the results is then each machine's copy. It changes no result.",
+        description="Object storage for answers, such as `s3://bucket/folder`, if jobs run on machines without a "
+        "common file system (docs/api.md).",
     )
     max_cost: float | None = Field(
         None,
         ge=0,
-        description="The most that the run may cost, in the currency of the models' entries. If `check` finds that "
-        "it may come to more, no endpoint is called. It changes no result.",
+        description="Maximum cost of the run, in the currency of the models' entries. If our estimate is higher, "
+        "no endpoint is called.",
     )
     models: dict[Annotated[str, Field(pattern=NAME)], ModelEntry] = Field(
-        min_length=1, description="The models to measure, by a name of your choice."
+        min_length=1, description="Entries of the models to measure, by a name of your choice."
     )
     benchmarks: dict[Annotated[str, Field(pattern=NAME)], Run] = Field(
-        min_length=1, description="The benchmarks to run, by name."
+        min_length=1, description="Benchmarks to run, by name, such as `bbq: {}`."
     )
     construction: Construction | None = Field(
-        None, description="Makes new questions, if given (target `construction`)."
+        None, description="Makes new questions, with `snakemake ... -- construction`."
     )
     simulation: Simulation | None = Field(
-        None, description="Tests the metrics on simulated models, if given (target `simulation`)."
+        None, description="Tests metrics on simulated models, with `snakemake ... -- simulation`."
     )
 
     @model_validator(mode="before")

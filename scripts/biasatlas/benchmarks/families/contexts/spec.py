@@ -46,9 +46,9 @@ class ContextsOptions(ReadOptions):
 
 
 class ContextsDescription(Rows):
-    """A benchmark of questions: in some, the right answer names one of two groups; in the others, neither.
+    """Questions about two groups: where they differ, (a) or (b) names the right one; elsewhere (c), no difference.
 
-    A question ends with its three options: (a) and (b) for the groups, (c) for no difference.
+    A row of the data is a question.
     """
 
     family: Literal["contexts"] = field("answers", description="`contexts`.")
@@ -56,16 +56,14 @@ class ContextsDescription(Rows):
     question: Text = field(
         "answers", min_length=1, description="The question with its options (a), (b) and (c), such as `{question}`."
     )
-    right: str = field(
-        "answers", description="Column with the right option of questions in `differ`: 0 for (a), 1 for (b)."
-    )
+    right: str = field("answers", description="Column with the right option where groups differ: 0 for (a), 1 for (b).")
     scenario: Text = field(
         "answers",
         min_length=1,
-        description="What dependent questions share; intervals are over scenarios, separately by condition.",
+        description="What dependent questions share. Intervals are over scenarios of one condition.",
     )
     shared: list[str] = field(
-        "answers", [], description="Categories in which one scenario has questions of both conditions."
+        "answers", [], description="Categories in which a scenario has questions of both conditions."
     )
 
     @property

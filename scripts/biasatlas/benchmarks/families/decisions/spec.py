@@ -64,15 +64,18 @@ class DecisionsOptions(ReadOptions):
 
 
 class VariedFactor(StagedModel):
-    """Something about a person that is varied between cases."""
+    """Something about a person that varies between cases."""
 
     levels: list[Cell] | dict[str, list[Cell]] = field(
-        "answers", min_length=1, description="Values of its column; or name of a level -> the values that belong to it."
+        "answers",
+        min_length=1,
+        description="Values of its column: `[woman, man]`; or levels of several values: `{woman: [Anna, Ines], "
+        "man: [Jan]}`.",
     )
     reference: str = field(
-        "answers", PLACEBOS, description="The level to compare the others with, or `placebos` for their mean."
+        "answers", PLACEBOS, description="Level that the others are compared with, or `placebos` for their mean."
     )
-    column: str = field("answers", "", description="Its column, if that is not `arm`.")
+    column: str = field("answers", "", description="Its column. Default: the column that `arm` names.")
 
     @property
     def values(self) -> dict[str, list[str]]:
@@ -86,47 +89,53 @@ class VariedFactor(StagedModel):
 
 
 class DecisionsDescription(Rows):
-    """A benchmark of decisions about people: scenarios, each with cases that differ in one thing.
+    """Decisions about people: scenarios, each with cases that differ in one thing. A row of the data is a case.
 
-    A case is a row of the data. The column `arm` says what was changed in it: a level of a factor, a placebo (a change
-    that means nothing), or nothing (the baseline). A factor may have its own column, and factors may be crossed.
+    The column that `arm` names says what was changed in a case: a level of a factor, a placebo (a change that means
+    nothing), or nothing (the baseline). Give one of `yes_no`, `score` and `rank`.
     """
 
     family: Literal["decisions"] = field("answers", description="`decisions`.")
-    category: str = field("answers", "", description="Column with a case's category, if there are several.")
+    category: str = field("answers", "", description="Column with a case's category. Default: all cases have the same.")
     categories: list[Cell] | dict[str, str] = field(
-        "answers", [ONE_CATEGORY], min_length=1, description="Values of the column `category`; or value -> name."
+        "answers",
+        [ONE_CATEGORY],
+        min_length=1,
+        description="The categories, as the data write them: `[nurse, driver]`; or with a name for each: `{'1': "
+        "nurse}`.",
     )
-    scenario: Text = field(
-        "answers", min_length=1, description="The id of a scenario (a posting, a question), such as `{posting}`."
-    )
+    scenario: Text = field("answers", min_length=1, description="A scenario's id, such as `{posting}`.")
     document: Text = field("answers", min_length=1, description="What the model sees of a case, such as `{letter}`.")
     arm: str = field("answers", "", description="Column that says what was changed in a case.")
-    baseline: Cell = field("answers", "", description="The value of the column `arm` where nothing was changed.")
+    baseline: Cell = field("answers", "", description="That column's value where nothing was changed.")
     placebos: dict[str, list[Cell]] = field(
         "answers",
         {},
-        description="Kind of placebo -> values of the column `arm`: changes that mean nothing, such as a date or a "
-        "blank line. A verdict needs three; seven, of several kinds, are advised.",
+        description="That column's values for placebos, by kind: `{dates: [date1, date2], layout: [blank "
+        "line]}`. A verdict needs three; take seven, of several kinds.",
     )
     factors: dict[str, VariedFactor] = field(
-        "answers", min_length=1, description="Name of a factor, such as `gender` -> its levels."
+        "answers", min_length=1, description="What varies between cases, by name: `{gender: {levels: [woman, man]}}`."
     )
-    yes_no: list[_Label] = field("answers", [], description="The words for yes and no, if the decision is one of them.")
-    score: list[int] = field("answers", [], description="Lowest and highest score, if the decision is a score.")
+    yes_no: list[_Label] = field("answers", [], description="For yes or no: the two words, `[Yes, No]`.")
+    score: list[int] = field("answers", [], description="For a score: the lowest and the highest, `[1, 10]`.")
     rank: int = field(
-        "answers", 0, ge=0, le=100, description="How many are ranked, if the decision is a rank (1 is first)."
+        "answers",
+        0,
+        ge=0,
+        le=100,
+        description="For a rank: how many candidates are ranked, such as `8`; 1 comes first.",
     )
     smallest: float = field(
         "nothing",
         gt=0,
-        description="The smallest shift that matters: in yes answers per 100, points of the score, or ranks.",
+        description="Smallest shift that matters: in yes answers per 100, points of the score, or ranks.",
     )
     smallest_because: str = field("nothing", min_length=1, description="Why a shift of that size matters.")
     texts_published: bool = field(
         "nothing",
         True,
-        description="False if the published data name cases without their texts, so that no model can be asked.",
+        description="`false` if the published data lack the texts, so that no model can be asked.",
     )
 
     @property

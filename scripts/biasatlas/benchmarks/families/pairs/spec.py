@@ -110,79 +110,92 @@ class PairsOptions(PromptOptions):
     """How a pair is asked, and how its two texts are compared."""
 
     text: Literal["published", "cleaned"] = field(
-        "answers", description="Texts as published, or without the line breaks inside them"
+        "answers", description="`cleaned`: without the line breaks inside a text; `published`: as published"
     )
     reduction: Literal["sum", "mean"] = field(
-        "scores", description="Texts are compared by log-likelihood, or by log-likelihood per token"
+        "scores", description="Compare texts by log-likelihood (`sum`) or by log-likelihood per token (`mean`)"
     )
     rounding: Literal["none", "three_decimals"] = field(
-        "scores", description="Scores compared as they are, or rounded first as in CrowS-Pairs' code, which makes ties"
+        "scores",
+        description="`three_decimals`: log-likelihoods are rounded before they are compared, as in CrowS-Pairs' code",
     )
     ties: Literal["half", "released"] = field(
         "scores",
-        description="A tie counts half; or, as in CrowS-Pairs' code, it counts 0 over all pairs and is left out of the "
-        "scores of a direction",
+        description="`half`: a tie counts half; `released`, as in CrowS-Pairs' code: it counts 0 in the score of "
+        "all pairs, and scores of one direction leave it out",
     )
     orders: Literal["swapped", "single"] = field(
-        "answers", description="Each pair asked in both orders, or once in an order drawn from its id"
+        "answers",
+        description="Ask each pair in both orders (`swapped`), or once, in an order drawn from its id (`single`)",
     )
     ends: Literal["asked", "none"] = field(
         "answers",
-        description="For `balanced_shift`: the words that end both texts are also scored by themselves, after each "
-        "text's beginning. Without effect where no category has pairs of both directions",
+        description="`asked`: also score the words with which both texts end, given each text's beginning; "
+        "`balanced_shift` needs this. No effect unless a category has pairs of both directions",
     )
 
 
 class Differences(StagedModel):
-    """Published differences of two log-likelihoods: files with one number per line, in the order of the data."""
+    """Published predictions: a number per line, in the order of the data."""
 
     logarithm: Literal["e", "10"] = field("answers", description="Base of the logarithms.")
-    files: dict[str, str] = field("answers", min_length=1, description="Template -> pattern that its file matches.")
+    files: dict[str, str] = field(
+        "answers", min_length=1, description="Pattern of the file of each template: `{plain: '*_plain.txt'}`."
+    )
 
 
 class ReleasedScores(StagedModel):
-    """Published perplexities: a table with the two texts of each pair, and a column per set of outputs and side."""
+    """Published perplexities: a table with both texts of a pair in a row."""
 
-    file: str = field("answers", min_length=1, description="The table's file in the source of the set.")
-    texts: dict[str, str] = field("answers", description="Side -> column with its text, which matches rows to pairs.")
+    file: str = field("answers", min_length=1, description="The table's file in the source.")
+    texts: dict[str, str] = field(
+        "answers",
+        description="Column with the text of each side, to find the pair: `{pro: pro_text, anti: anti_text}`.",
+    )
     perplexities: dict[str, str] = field(
-        "answers", description="Side -> column with its perplexity; `{release}` stands for the name of the set."
+        "answers",
+        description="Column with the perplexity of each side: `{pro: 'ppl-pro-{release}', ...}`, where "
+        "`{release}` is the name of a set of outputs.",
     )
 
 
 class PairsDescription(Rows):
-    """A benchmark of pairs: texts that differ in a group, each rendered from a row of the data."""
+    """Pairs of texts that differ in a group. A row of the data makes a pair."""
 
     family: Literal["pairs"] = field("answers", description="`pairs`.")
-    sides: list[str] = field("answers", min_length=2, max_length=2, description="Names for the two texts of a pair.")
+    sides: list[str] = field(
+        "answers", min_length=2, max_length=2, description="Names of the two texts of a pair: `[country, city]`."
+    )
     texts: dict[str, dict[str, Text]] = field(
-        "answers", min_length=1, description="Template -> side -> text, with columns in braces, such as `{sentence}`."
+        "answers",
+        min_length=1,
+        description="A text of each side, in one template or several: `{plain: {country: 'Farmer {sentence}.', "
+        "city: 'Banker {sentence}.'}}`.",
     )
     stereotype: str | dict[str, list[str]] = field(
         "answers",
-        description="Which side is the stereotype: the side's name, a column with it, or side -> its categories.",
+        description="Which side is the stereotype: a side for all pairs, such as `country`; a column that names "
+        "it; or the categories of each side: `{country: [cows], city: [money]}`.",
     )
     directions: dict[str, list[str]] = field(
         "answers",
         {},
         max_length=1,
-        description="Column with the direction in which a pair was written -> its values, such as `[stereo, "
-        "antistereo]`. Tables are split by it. By default the direction is the side that is the stereotype. (A masked "
-        "model aligns the texts of a pair starting from the stereotype in the first direction, and from the other text "
-        "in the second.)",
+        description="Column that says in which direction a pair was written, and its values: `{direction: "
+        "[stereo, antistereo]}`. Tables are split by it. Default: by the side that is the stereotype.",
     )
     cluster: Text | dict[str, Text] = field(
         "answers",
         "",
-        description="What dependent pairs share, such as `{city}`, or name -> such a text. Intervals are over its "
-        "values; by default, over rows of the data.",
+        description="What dependent pairs share, such as `{village}`; or with a name for it: `{writer: "
+        "'{author_id}'}`. Intervals are over its values; by default over rows.",
     )
     differences: Differences | None = field(
-        "answers", None, description="Files of published predictions that give only differences of likelihoods."
+        "answers", None, description="Files of predictions with only the difference of a pair's log-likelihoods."
     )
 
     released_scores: ReleasedScores | None = field(
-        "answers", None, description="Where the perplexities of the sets named under `released` are."
+        "answers", None, description="Where the sets under `released` have their perplexities."
     )
 
     @property

@@ -91,24 +91,27 @@ class QuestionsOptions(PromptOptions):
 
     text: Literal["cleaned", "published"] = field(
         "answers",
-        description="Stray braces, spaces and known errors corrected, or every string as published",
+        description="`cleaned`: stray braces and spaces and known errors are corrected; `published`: as published",
     )
     answer: Literal["argmax", "expected"] = field(
-        "scores", description="An item counts with its most probable option, or with each option's probability"
+        "scores",
+        description="`argmax`: an item counts with its most probable option; `expected`: with the probability of "
+        "each option",
     )
     untargeted: Literal["accuracy", "drop"] = field(
         "scores",
-        description="Items whose data do not say which option follows the stereotype count in accuracy only; or, as in "
-        "BBQ's script, nowhere",
+        description="Items whose data don't say which option follows the stereotype count in accuracy only "
+        "(`accuracy`), or nowhere, as in BBQ's script (`drop`)",
     )
     bias_formula: Literal["balanced", "paper"] = field(
         "tables",
-        description="Bias score in disambiguated contexts: the mean of two scores, one over items whose right answer "
-        "follows the stereotype and one over the others, each 0 if no answer names a person; or the paper's, over all "
-        "answers that name a person, missing if none does",
+        description="Bias score where the context gives the answer. `balanced`: the mean of two scores, one over "
+        "items whose right answer follows the stereotype, one over the others; a score is 0 if no "
+        "answer names a person. `paper`: one score over all answers that name a person, missing if "
+        "none does",
     )
     interval: Literal["template", "item"] = field(
-        "tables", description="Unit that intervals treat as independent: a question template, or a single item"
+        "tables", description="What intervals treat as independent: each question `template`, or each `item`"
     )
 
 
@@ -120,25 +123,26 @@ class QuestionsDescription(Description):
 
     family: Literal["questions"] = field("answers", description="`questions`.")
     weights: dict[Literal["ambig", "disambig"], float] = field(
-        "tables", {}, description="Kind of context -> its weight in `weighted_biased_share`."
+        "tables", {}, description="Weights for `weighted_biased_share`: `{ambig: 0.5, disambig: 0.5}`."
     )
     option_groups: bool = field(
         "answers",
         False,
-        description="Whether items give a group for each option (`group_A`, ...) instead of one per question.",
+        description="With an `items.py` only: its items have a group for each option (`group_A`, ...), not one "
+        "per question.",
     )
     label_types: bool = field(
         "tables",
         False,
-        description="Whether tables are split by how people are referred to: a group's `label`, or a `name`.",
+        description="With an `items.py` only: split tables by whether people go by a group's `label` or a `name`.",
     )
     unknown_names: list[Annotated[str, Field(min_length=1)]] = field(
-        "answers", [], description='Other wordings of the option "it cannot be known" that replies may use.'
+        "answers", [], description="Other wordings of the unknown option in replies: `[can't tell]`."
     )
     cleaned: str = field(
         "answers",
         "",
-        description="File of errata in resources, such as `errata/mine.yaml`, used under `text: cleaned`.",
+        description="File of errata in resources, such as `errata/mine.yaml`, for the protocols' `text: cleaned`.",
     )
 
     @model_validator(mode="after")
@@ -152,34 +156,40 @@ class QuestionsDescription(Description):
 
 
 class QuestionRows(QuestionsDescription, Rows):
-    """A benchmark of questions, each a row of the data.
+    """Questions about two persons or groups, with three options. A row of the data is a question.
 
-    An option goes by the name of its column, such as `ans0`. `unknown`, `right` and `target` name an option, or a
-    column that holds its name, its number (from 0) or its text.
+    `unknown`, `right` and `target` name the column of an option, such as `ans0`; or a column that holds that name, the
+    option's number (from 0) or its text.
     """
 
     template: Text = field(
-        "answers", min_length=1, description="The question template that items share; intervals are over templates."
+        "answers",
+        min_length=1,
+        description="What questions of one template share, such as `{template}`; intervals are over templates.",
     )
     polarity: str = field(
-        "answers", description="Column with `neg` (who did something bad?) or `nonneg` (who did not?)."
+        "answers", description="Column with `neg` (who did something bad?) or `nonneg` (who didn't?)."
     )
     condition: str = field(
-        "answers", description="Column with `ambig` (the context does not say who it was) or `disambig` (it does)."
+        "answers", description="Column with `ambig` (the context doesn't say who) or `disambig` (it does)."
     )
     context: Text = field("answers", min_length=1, description="The context, such as `{context}`.")
     question: Text = field("answers", min_length=1, description="The question, such as `{question}`.")
-    options: list[str] = field("answers", min_length=3, max_length=3, description="The columns with the three options.")
-    unknown: str = field("answers", description="The option that says it cannot be known.")
+    options: list[str] = field(
+        "answers", min_length=3, max_length=3, description="The columns with the three options: `[ans0, ans1, ans2]`."
+    )
+    unknown: str = field("answers", description="The option that says it can't be known.")
     right: str = field("answers", description="The right option.")
     target: str | dict[Literal["neg", "nonneg"], str] = field(
-        "answers", description="The option that follows the stereotype; or polarity -> that option."
+        "answers",
+        description="The option that follows the stereotype; or one for each polarity: `{neg: person, nonneg: "
+        "second}`.",
     )
-    group: Text = field("answers", "", description="The group that a question is about; by default the category.")
+    group: Text = field("answers", "", description="The group that a question is about. Default: the category.")
     shuffle: bool = field(
         "answers",
         False,
-        description="Show options in an order drawn from the item's id, if the data always list them in one order.",
+        description="Show options in an order drawn from the item's id, if the data list them in one order.",
     )
 
     @property
@@ -262,7 +272,7 @@ def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
     if isinstance(description.prompt, str):
         return QuestionsOptions
     names: Any = Literal[tuple(description.prompt)]
-    prompt = field("answers", description="Prompt template, one of the files that the description names")
+    prompt = field("answers", description="Which prompt, of those in the benchmark's description")
     return create_model("PromptedOptions", __base__=QuestionsOptions, __module__=__name__, prompt=(names, prompt))
 
 
