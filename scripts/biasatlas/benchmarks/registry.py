@@ -332,7 +332,7 @@ def parser_version(benchmark: str) -> str:
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
-    """The functions marked with the ``declared`` names: the benchmark's own, or else its family's (it may have more)."""
+    """Functions marked with the ``declared`` names: the benchmark's own, or else its family's (it may have more)."""
     marked = {name: function for (owner, name), function in functions.items() if owner == benchmark}
     for name in marked.keys() - declared.keys():
         raise UserError(f"benchmark {benchmark}: {what} {name!r} is marked, but not in its spec.")
