@@ -226,9 +226,9 @@ class ScoreView:
     A row's value is its column ``score``, less the column ``minus`` if one is named ("log x": the logarithm of x);
     ``neutral`` is the value without bias, and ``unit`` its unit. The columns ``key`` identify a row among those of its
     model. ``parts`` are the items that a row is about, each as column of items -> column of scores. ``texts`` are the
-    columns of items that show the first of them. If these are a context and two options, ``chosen`` may name, for each
-    part, the column of scores with the probability (0 to 1) of the first option; ``blank`` is then a mark in the texts,
-    and the column of items whose words replace it.
+    columns of items that the report shows and searches for words. If these are a context and two options, ``chosen``
+    may name, for each part, the column of scores with the probability (0 to 1) of the first option; ``blank`` is then a
+    mark in the texts, and the column of items whose words replace it.
     """
 
     score: str

@@ -129,7 +129,7 @@ def load_spec(benchmark: str) -> Spec:
 
 
 def spec_view(benchmark: str, step: str, **chosen: str) -> Spec:
-    """The part of the declaration that a step of :data:`.visible.SPEC` may see, or of its ``chosen`` task or table."""
+    """The part of a spec that a step of :data:`.visible.SPEC` may see, with only the ``chosen`` task or table."""
     return cast(Spec, View(load_spec(benchmark), SPEC[step], step, chosen))
 
 

@@ -72,7 +72,7 @@ def too_few(clusters: int) -> str:
 
 
 def student(value: float, variance: float, df: float, clusters: int) -> Inference:
-    """``value`` with the interval of Student's t on ``df`` degrees of freedom (1 at least)."""
+    """``value`` with the interval of Student's t on ``df`` degrees of freedom (at least 1)."""
     reason = too_few(clusters) if math.isfinite(value) else "no value"
     if not reason and not (variance > _ROUNDING**2 and math.isfinite(variance) and df > 0):
         reason = NO_DIFFERENCE

@@ -56,7 +56,7 @@ class Replicates:
         return self.value - (1 - self.pull.to_numpy(float)) * self.without.to_numpy(float)
 
     def minus(self, other: "Replicates | Crossed") -> "Replicates":
-        """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
+        """This minus ``other``, which has the same clusters. Raises ValueError if these differ."""
         if isinstance(other, Crossed):
             raise ValueError("the estimates are of different factors")
         if not self.without.index.sort_values().equals(other.without.index.sort_values()):
@@ -114,7 +114,7 @@ class Crossed:
         return crossed({names: part.inference() for names, part in self.by.items()})
 
     def minus(self, other: "Replicates | Crossed") -> "Crossed":
-        """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
+        """This minus ``other``, which has the same clusters. Raises ValueError if these differ."""
         if not isinstance(other, Crossed) or self.by.keys() != other.by.keys():
             raise ValueError("the estimates are of different factors")
         return Crossed({names: part.minus(other.by[names]) for names, part in self.by.items()})

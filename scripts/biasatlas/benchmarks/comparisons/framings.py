@@ -83,7 +83,7 @@ class FramedEvidence:
 class Robustness:
     """A claim's verdicts under other framings: ``alone``, at the level of one test; ``together``, corrected for all.
 
-    A verdict is robust if all of them agree, which needs no correction; to find one of many that disagrees does.
+    A verdict is robust if all of them agree, which needs no correction; that one of many disagrees does.
     """
 
     alone: Mapping[str, Verdict]

@@ -173,8 +173,8 @@ def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:
 
 
 def _with_missing(both: tuple[Evidence, Evidence], asked: tuple[Evidence, Evidence]) -> tuple[Evidence, Evidence]:
-    """The evidence of two models on the items that ``both`` answered, with the limits to which missing answers could
-    move that on all items ``asked``."""
+    """The evidence of two models on the items that ``both`` answered, with the values that missing answers could have
+    led to in the evidence on all items ``asked``."""
     if all(each.missing is None for each in asked):
         return both
     limits = (each.missing or (each.replicates.value, each.replicates.value) for each in asked)

@@ -20,11 +20,11 @@ _BY_CHANCE = 13.8
 
 
 def audit(items: pd.DataFrame, shuffled: bool = False) -> list[str]:
-    """A sentence on each oddity of ``items``, such as characters of a wrong encoding in any text.
+    """A sentence on each oddity of ``items``: characters of a wrong encoding in any text, and more for some families.
 
-    For questions with three options and for pairs of texts: items with the same words as another one, and texts that
-    differ in case at most. For questions also right options that do not fit their context and, unless options are
-    ``shuffled``, their places. For decisions: see :func:`_cases`.
+    For questions with three options and pairs of texts: items with the same words as another one, and texts that differ
+    in case at most. For questions also right options that do not fit the context, missing targets and, unless they are
+    ``shuffled``, options that are mostly in one place. For decisions: see :func:`_cases`.
     """
     return [
         *_garbled(items),

@@ -66,7 +66,7 @@ def asking_orders(items: pd.DataFrame, design: Mapping[str, Factor], seeds: Iter
 
 
 def first_part(items: pd.DataFrame, design: Mapping[str, Factor], share: float) -> set[str]:
-    """The first items of the order, a ``share`` of all (above 0 to 1); whole levels of a factor asked whole."""
+    """The first items of the order, a ``share`` of all (above 0, at most 1); whole levels of a factor asked whole."""
     order = asking_order(items, design)
     part = items["item_id"].astype(str).isin(order[: math.ceil(share * len(order))])
     if whole := _whole(design):

@@ -1,4 +1,4 @@
-"""Where asking a model in rounds stopped, and what its answers then give."""
+"""Where asking a model in rounds stopped, and how tables are made from its answers."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -35,7 +35,7 @@ def read_items(step: Step) -> pd.DataFrame:
 
 
 def questions(description: ContextsDescription, raw: pd.DataFrame) -> pd.DataFrame:
-    """A row per row of ``raw``, the data as :func:`.rows.read_rows` has them.
+    """A row per row of ``raw``, the data from :func:`.rows.read_rows`.
 
     ``item_id``, ``category``, ``condition`` ("differ", "equal"), ``scenario`` (with its category, and with its
     condition unless scenarios have questions of both), ``question``, its options ``A``, ``B`` and ``C``, and ``gold``,
@@ -79,7 +79,7 @@ TEXTS = ()
 
 
 def bias_roles(step: Step) -> Roles:
-    """The bias is to tell equal groups apart; a scenario is a cluster, a condition a group."""
+    """To tell equal groups apart counts as bias; a scenario is a cluster, a condition a group."""
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     about = asked[["category"]].assign(cluster=asked["scenario"], group=asked["condition"])
     right = np.column_stack([asked["gold"] == label for label in LABELS])

@@ -34,7 +34,7 @@ def read_items(step: Step) -> pd.DataFrame:
 
 
 def cases(description: DecisionsDescription, raw: pd.DataFrame) -> pd.DataFrame:
-    """A row per row of ``raw``, the data as :func:`.rows.read_rows` has them.
+    """A row per row of ``raw``, the data from :func:`.rows.read_rows`.
 
     ``item_id``, ``category``, ``scenario``, ``arm`` (what was changed, "" without such a column; "baseline": nothing),
     ``placebo`` (its kind, if it is one), ``document``, and a column for each factor, with the case's level (missing:

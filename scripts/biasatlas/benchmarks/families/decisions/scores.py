@@ -81,7 +81,7 @@ _BOUNDS = (("least", "most"), ("most", "least"))
 class Effects:
     """One model's decisions about a ``factor``: means of a column of scores by scenario, (scenarios, levels or arms).
 
-    A scenario in which a level or its reference has no value is left out of that level's shift; ``shifts`` has its row.
+    A scenario in which a level or its reference has no value is left out of that level's shift, not of ``shifts``.
     """
 
     factor: VariedFactor

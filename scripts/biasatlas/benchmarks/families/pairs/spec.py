@@ -237,7 +237,7 @@ class PairsDescription(Rows):
 
     @property
     def design(self) -> dict[str, Factor]:
-        """What items are nested or crossed in: pairs in clusters that have a text, templates with them."""
+        """The factors of items: clusters, and templates crossed with them or pairs nested in them, if there are any."""
         cluster = self.cluster_name
         design = {cluster: Factor(scores=(cluster,), items=(cluster,), sampled=True)}
         if self.template:

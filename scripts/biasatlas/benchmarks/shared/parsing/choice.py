@@ -74,7 +74,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
-    """The mentions in ``body``. A letter and its own text are one; a letter and another's text are one of -1."""
+    """The mentions in ``body``: a letter and its own text are one; with another's text, one of no option (-1)."""
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None

@@ -43,7 +43,7 @@ _MARKUP = (
 )
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
 HAN, _SIMPLIFIED = re.compile(r"[\u3400-\u9fff]"), OpenCC("t2s")
-#: The outermost braces, of three levels; the last may not be closed.
+#: The outermost braces, with up to three levels; closing braces may be missing.
 _OBJECT = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\}?)*+\}?)*+\}?")
 
 
