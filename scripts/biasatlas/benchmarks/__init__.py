@@ -1,1 +1,1 @@
-"""One folder a benchmark, with a function per step (:mod:`biasatlas.benchmarks.contract`); what several share."""
+"""A folder per benchmark, with a function for each step (:mod:`biasatlas.benchmarks.contract`), and what they share."""

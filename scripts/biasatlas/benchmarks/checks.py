@@ -1,4 +1,4 @@
-"""Whether a benchmark's declaration holds together: every name in it is borne by something."""
+"""Checks of a benchmark's declaration: everything that it names exists."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -16,7 +16,7 @@ from biasatlas.validation import nearest
 
 #: Names of tasks, tables, figures and categories are parts of paths.
 _NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
-#: What rows of tables that are over all categories are called.
+#: Names of table rows that are over all categories.
 _OF_ALL = ("all", "overall")
 
 
@@ -27,7 +27,7 @@ def check_spec(name: str, spec: object, sources: Collection[str]) -> Spec:
     if not (isinstance(spec.options, type) and issubclass(spec.options, Options)):
         raise UserError(f"benchmark {name}: `options` is {spec.options!r}; expected a class of Options (contract.py).")
     for key, value in _several(spec):
-        if isinstance(value, str):  # it would be taken for its letters
+        if isinstance(value, str):  # it would be split into its letters
             raise UserError(f"benchmark {name}: {key}: {value!r} is one text; expected a tuple, as ({value!r},).")
     _check_parts_of_paths(name, spec)
     for key, value, known in (*_named(spec, sources), *_needed(spec, sources), *_shown(spec)):
@@ -65,7 +65,7 @@ def _with_replies(name: str, spec: Spec) -> Spec:
 
 
 def _several(spec: Spec) -> Iterator[tuple[str, object]]:
-    """Each field of ``spec`` that holds several texts: where it stands, and what it holds."""
+    """Each field of ``spec`` that holds several texts: where it is, and what it holds."""
     yield from (("sources", spec.sources), ("released_tasks", spec.released_tasks))
     for step, patterns in spec.resources.items():
         of_tasks = patterns.items() if isinstance(patterns, Mapping) else [("", patterns)]
@@ -78,7 +78,7 @@ def _several(spec: Spec) -> Iterator[tuple[str, object]]:
 
 
 def _check_parts_of_paths(name: str, spec: Spec) -> None:
-    """Raise UserError for the first name that can be no part of a path, or no category."""
+    """Raise UserError for the first name that cannot be part of a path, or a category."""
     for key, value in _parts_of_paths(spec):
         if not re.fullmatch(_NAME, value):
             named = f"; in a description, `categories: {{{value}: name}}`" if key.endswith("categories") else ""
@@ -91,14 +91,14 @@ def _check_parts_of_paths(name: str, spec: Spec) -> None:
 
 
 def _parts_of_paths(spec: Spec) -> Iterator[tuple[str, str]]:
-    """Each name in ``spec`` that is part of a file's path: where it stands, and the name."""
+    """Each name in ``spec`` that is part of a file's path: where it is, and the name."""
     for key in ("tasks", "tables", "figures"):
         yield from ((key, name) for name in getattr(spec, key))
     yield from ((f"tasks.{name}.categories", value) for name, task in spec.tasks.items() for value in task.categories)
 
 
 def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Collection[str]]]:
-    """Each name in ``spec``: where it stands, the name, and those that exist."""
+    """Each name in ``spec``: where it is, the name, and the names that exist."""
     yield "language", spec.language, LANGUAGES
     types = get_args(Type)
     yield from ((f"items.{column}", kind, types) for column, kind in spec.items.items())
@@ -137,7 +137,7 @@ def _named(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Col
 
 
 def _needed(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Collection[str]]]:
-    """The names in what its protocols need."""
+    """The names in the requirements of its protocols."""
     for need in spec.requirements:
         yield "requirements.option", need.option, spec.options.model_fields
         yield "requirements.value", need.value, get_args(spec.options.model_fields[need.option].annotation)
@@ -149,7 +149,7 @@ def _needed(spec: Spec, sources: Collection[str]) -> Iterator[tuple[str, str, Co
 
 
 def _shown(spec: Spec) -> Iterator[tuple[str, str, Collection[str]]]:
-    """The names in its headlines and in what is shown of its tasks."""
+    """The names in its headlines and in how its tasks are shown."""
     for headline in spec.headlines:
         where = f"headlines.{headline.name}"
         yield from ((f"{where}.table", headline.table, spec.tables), (f"{where}.metric", headline.metric, spec.metrics))

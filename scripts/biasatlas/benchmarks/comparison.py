@@ -1,6 +1,6 @@
-"""Benchmarks beside each other: DBB's Tables 1 and 5, and its concepts beside BBQ's questions (its Figures 5 to 7).
+"""Comparisons of benchmarks: DBB's Tables 1 and 5, and its concepts beside BBQ's questions (its Figures 5 to 7).
 
-Beside ours stands what its paper published of six models. Section 5.2 of McBE compares sizes of models.
+Our numbers stand beside those that its paper published for six models. Section 5.2 of McBE compares sizes of models.
 """
 
 import itertools
@@ -24,7 +24,7 @@ Tables = Mapping[tuple[str, str], pd.DataFrame]
 #: (benchmark as printed, measure as printed, our metric, what a unit of ours is as published).
 Measures = Sequence[tuple[str, str, str, float]]
 
-#: Metrics of the tables that compare benchmarks, DBB's concepts beside BBQ's questions included. Those of Table 1 bear
+#: Metrics of the tables that compare benchmarks, also of DBB's concepts beside BBQ's questions. Those of Table 1 have
 #: the published names.
 METRICS = {
     "count of instances >= 20": Metric(0.0, "DBB: of the instances, those whose bias score reaches the threshold"),
@@ -58,7 +58,7 @@ METRICS = {
     ),
 }
 
-#: (benchmark as printed, reading) -> the (benchmark, table) that it comes from, and the rows of it that are used.
+#: (benchmark as printed, how it is asked) -> the (benchmark, table) that it comes from, and which of its rows are used.
 #: The paper reports refusals on every benchmark, so it prompted all of them; likelihoods are another way to ask.
 _ROWS = (
     {("DBB", "prompted"): (("dbb", "bias"), {"category": "All"})}
@@ -80,7 +80,7 @@ _ROWS = (
     }
 )
 
-#: Table 1's; BBQ's bias score is published as a share.
+#: The measures of Table 1; BBQ's bias score is published as a share.
 _MEASURES: Measures = (
     ("DBB", "count of instances >= 20", "count", 1),
     ("DBB", "mean bias score of instances >= 20", "mean_score_over_threshold", 1),
@@ -107,8 +107,8 @@ def compare_scores(
 ) -> pd.DataFrame:
     """Table 1 of the paper by model, benchmark and how it is asked ("prompted" or "likelihood").
 
-    ``tables`` are tables of the benchmarks under one protocol; what is not among them is left out. The published number
-    stands beside the prompted rows, of the benchmarks that are ``measured`` as published.
+    ``tables`` are tables of the benchmarks under one protocol; missing ones are left out. Published numbers stand
+    beside the prompted rows of benchmarks that are ``measured`` as published.
     """
     printed = published("dbb_models").rename(columns={"measure": "metric"})
     return _compare(tables, _MEASURES, printed, published_as, measured)
@@ -123,7 +123,7 @@ def compare_refusals(
     """
     rate = "unanswered_rate"
     printed = published("dbb_refusal").rename(columns={"refusal_rate_percent": "value"}).assign(metric=rate)
-    # DBB's rates stand in a table of their own, whose rows are named as those of `bias` are.
+    # DBB's rates have a table of their own, whose rows have the same names as those of `bias`.
     tables = {("dbb", "bias") if name == ("dbb", "refusals") else name: table for name, table in tables.items()}
     return _compare(tables, [(name, rate, rate, 1) for name in _BENCHMARKS], printed, published_as, measured)
 
@@ -133,8 +133,8 @@ def compare_sizes(
 ) -> pd.DataFrame:
     """Section 5.2 of McBE: its table ``sizes_elsewhere``, and CBBQ's scores of the models that are measured here.
 
-    As CBBQ's paper prints them, they are shares: of all answers in ambiguous contexts, in disambiguated ones of those
-    that name a person (``biased_share``).
+    As in CBBQ's paper, the scores are shares: in ambiguous contexts of all answers, in disambiguated ones of those that
+    name a person (``biased_share``).
     """
     ours = tables["cbbq", "bias"].query("category == 'overall' and metric == 'biased_share'")
     ours = ours.assign(
@@ -179,7 +179,7 @@ def _compare(
 def compare_dbb_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFrame:
     """Two rows per model and concept that both benchmarks ask about: metrics ``dbb_score`` and ``bbq_bias``.
 
-    Both inputs are score files end to end: those of DBB's MCQ (or SG) and of BBQ. ``dbb_score`` is the mean bias score,
+    Both inputs are the scores of all models: of DBB's MCQ (or SG), and of BBQ. ``dbb_score`` is the mean bias score,
     0 to 100 points, over the concept's instances in all of DBB's categories. ``bbq_bias`` is that of the ambiguous
     items of the BBQ template that the concept's question belongs to, -100 to 100 points: the share of answers with the
     stereotype minus the share against it (BBQ's s_AMB), times 100. Both are of one template, so intervals are over what
@@ -205,9 +205,9 @@ def compare_dbb_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.Da
 def match_distribution(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame, matched: pd.DataFrame) -> pd.DataFrame:
     """Figure 5: DBB's instances by bias score, of concepts whose BBQ question shows no bias and of the others.
 
-    Of ``matched``, the table of :func:`compare_dbb_bbq`, a question shows no bias where its score is within
-    :data:`NO_BIAS` points of 0. ``share``: of the instances (0 to 1) in each range of ten points. Intervals are over
-    concepts' templates.
+    In ``matched``, the table of :func:`compare_dbb_bbq`, a question shows no bias if its score is within
+    :data:`NO_BIAS` points of 0. ``share`` is the share (0 to 1) of the instances in each range of ten points. Intervals
+    are over concepts' templates.
     """
     wide = _by_concept(matched)
     wide["bbq"] = np.where(wide["bbq_bias"].abs() <= NO_BIAS, "no bias", "bias")
@@ -230,8 +230,8 @@ def match_examples(
 ) -> pd.DataFrame:
     """Figures 6 and 7: a question of BBQ without bias beside the DBB instance of its concept with the largest score.
 
-    Two concepts a model, those of the largest ``dbb_score`` in ``matched``; ``bbq`` and ``dbb`` are the texts, in which
-    [[X]] is ``described_as`` the one or the other. The value is that instance's bias score in points.
+    Each model has two concepts, those with the largest ``dbb_score`` in ``matched``. ``bbq`` and ``dbb`` are the texts;
+    ``described_as`` has the two that replace [[X]]. The value is the instance's bias score in points.
     """
     rows: list = []
     wide = _by_concept(matched)
@@ -264,7 +264,7 @@ def _by_concept(matched: pd.DataFrame) -> pd.DataFrame:
 
 
 def _of_bbq(dbb_scores: pd.DataFrame, bbq_scores: pd.DataFrame) -> pd.DataFrame:
-    """DBB's instances whose concept is from a question of BBQ, with its ``bbq_template`` where that is known."""
+    """DBB's instances whose concept is from a question of BBQ, with its ``bbq_template`` if that is known."""
     templates = bbq_scores.drop_duplicates("item_id").set_index("item_id")["template"]
     concepts = dbb_scores[dbb_scores["source_id"].str.startswith("bbq/", na=False)]
     return concepts.assign(bbq_template=concepts["source_id"].str.removeprefix("bbq/").map(templates))

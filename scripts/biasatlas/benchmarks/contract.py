@@ -1,23 +1,23 @@
 """What a benchmark is: a declaration that the workflow plans with, and a function for each of its steps.
 
-A benchmark is a folder of :mod:`biasatlas.benchmarks`: ``spec`` holds SPEC, a :class:`Spec`, and any module the rest,
-which is found by name. Each function takes one argument, a :class:`Step`, with what the step may see and nothing else
-(:data:`GIVEN`):
+A benchmark is a folder of :mod:`biasatlas.benchmarks`. Its module ``spec`` holds SPEC, a :class:`Spec`; the functions
+and constants below may be in any of its modules, and are found by name. Each function takes one argument, a
+:class:`Step`, which holds only what the step may see (:data:`GIVEN`):
 
-``read_items``        raw files to items; ``check_items``, if published data can be checked against published counts
-``build_requests``    items to the requests of one task
-``score_responses``   responses to the scores of one category
-:func:`table`         marks functions of a step: scores end to end to a table; :func:`figure`: tables to a figure
-``PARSERS``           ways to read a reply beside those of :mod:`biasatlas.benchmarks.shared.parsing`
+``read_items``        turns raw files into items; ``check_items`` (optional) checks them against published counts
+``build_requests``    turns items into the requests of one task
+``score_responses``   turns responses into the scores of one category
+:func:`table`         marks functions that turn all models' scores into a table; :func:`figure`: those that draw tables
+``PARSERS``           parsers of replies beside those of :mod:`biasatlas.benchmarks.shared.parsing`
 ``bias_roles``        what a request is about, for models of kind ``simulated``; TEXTS: columns whose words they count
 ``build_judge_requests``, ``build_order_requests``    what a judge is asked
-``import_responses``  published outputs to a response for each request; FORMATS: a user's own, by the name of a format
-``evidence``          what models are compared by, as ``unit`` of its spec says
-``CHECKS``            of the beginning of a user's file
+``import_responses``  turns published outputs into a response for each request; FORMATS: the same for formats of users
+``evidence``          turns a model's scores into what models are compared by, if its spec has a ``unit``
+``CHECKS``            checks of the beginning of a user's file
 
-A benchmark that a YAML file describes has the functions of its family, in :mod:`biasatlas.benchmarks.families`, which
-find the description in ``step.description``; its folder, if it has one, holds the file as ``spec.yaml``, and functions
-that stand in for the family's or make tables of its own. Nothing heavy is imported here: planning reads specs alone.
+A benchmark that a YAML file describes uses the functions of its family, in :mod:`biasatlas.benchmarks.families`, which
+read the description from ``step.description``. If it has a folder, that holds the file as ``spec.yaml``, and functions
+that replace the family's or make additional tables. Keep imports here light: planning loads only specs.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Kind = Literal["likelihood", "choice", "generation"]
 
-#: Languages by their tag (BCP 47). Where ``resources/planted`` has a grammar of that name, models can be trained in it.
+#: BCP 47 tag -> language. Models can be trained in a language if ``resources/planted`` has a grammar of that name.
 # fmt: off
 LANGUAGES = {
     "ar": "Arabic", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "en": "English",
@@ -51,22 +51,22 @@ LANGUAGES = {
 #: Steps that read shipped files.
 ReadingStep = Literal["items", "requests", "judge", "scores", "tables"]
 
-#: The table that every benchmark has beside its own: the outcome of every request.
+#: The table that every benchmark has in addition to its own: the outcomes of its requests.
 OUTCOMES = "outcomes"
 
 
 class Options(StagedModel):
-    """The options of a benchmark's protocols, without defaults: a protocol says everything it does."""
+    """The options of a benchmark's protocols. They have no defaults: each protocol sets every option."""
 
 
 @dataclass(frozen=True)
 class Metric:
     """One number that a table may hold.
 
-    ``neutral`` is the value of an unbiased model (None where the metric measures no bias, as an accuracy does);
-    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number. One of the
-    ``whole`` (a largest value, a rank) means something else on a part of the items, and is not given of it. A ``root``
-    is that of a mean, with its sign.
+    ``neutral`` is the value of an unbiased model (None if the metric, like an accuracy, measures no bias);
+    ``direction`` says in words what values on either side of it mean; ``unit`` is empty for a pure number. ``whole``:
+    on part of the items the metric (a largest value, a rank) would mean something else, so it is missing there.
+    ``root``: the metric is the square root of a mean, with the mean's sign.
     """
 
     neutral: float | None
@@ -78,13 +78,13 @@ class Metric:
 
 @dataclass(frozen=True)
 class Task:
-    """One task of a benchmark: the kind of its requests, the categories its scores are filed under, their columns.
+    """One task of a benchmark: the kind of its requests, the categories of its scores, and the scores' columns.
 
-    A ``judged`` task is scored by what a judge model says of the answers; without a judge it is left out. ``masked``
-    tasks are the ones that masked language models can answer too. ``file`` names a file of the user's own (one of the
-    benchmark's ``files``) that the published data lack and the task cannot do without. ``ordered`` is a protocol's
-    option and its value under which a judge orders each item's parts first. ``requests`` are its requests' own key
-    columns. A task ``by_name`` is asked only where a section of the configuration names it under `tasks`.
+    A ``judged`` task is scored by what a judge model says about the answers; without a judge it is left out.
+    ``masked``: masked language models can answer it, too. ``file`` names the one of the benchmark's ``files`` that the
+    task needs and the published data lack; the user adds it. ``ordered`` is (option, value): under a protocol with that
+    value, a judge first orders each item's parts. ``requests`` are the additional key columns of its requests. A task
+    ``by_name`` is asked only if the benchmark's section of the configuration names it under `tasks`.
     """
 
     kind: Kind
@@ -99,16 +99,17 @@ class Task:
 
     @property
     def is_framed(self) -> bool:
-        """Whether it can be asked in other framings: a choice behind a prompt, in which no judge has a say."""
+        """Whether it can be asked in other framings: it is a choice, and no judge is involved."""
         return self.kind == "choice" and not self.judged and not self.ordered
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table: its caption, the tasks whose scores it reads, the published table it stands beside ('' if none).
+    """One table: its caption, the tasks whose scores it reads, the published table to compare it with ('' if none).
 
-    A table of no tasks is computed from published tables alone, or from ``file``, one of the benchmark's ``files``,
-    where the configuration gives it, or, with published data, from the folder of ``source``, a row of ``sources.csv``.
+    A table without tasks is computed from one of three inputs: published tables; ``file``, one of the benchmark's
+    ``files``, if the configuration gives it; or, with published data, the folder of ``source``, a row of
+    ``sources.csv``.
     """
 
     caption: str
@@ -120,7 +121,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: its caption, and the tables of the same benchmark that it is drawn from."""
+    """One figure: its caption, and the tables of the benchmark that it is drawn from."""
 
     caption: str
     tables: tuple[str, ...]
@@ -128,15 +129,15 @@ class Figure:
 
 @dataclass(frozen=True)
 class Need:
-    """What is needed where an ``option`` of a protocol has a ``value``, for ``tasks`` (empty: for all).
+    """What ``tasks`` (empty: all) need under a protocol whose ``option`` has this ``value``.
 
-    Prompt templates: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
-    ``templates/{source}``, and ``file`` (one of the benchmark's ``files``), which is the user's, as
-    ``templates/{file}``. A protocol whose ``file`` is not given is left out; ``copied`` says what has to be copied into
-    it.
+    Either prompt templates: the ``step`` gets the folder of ``source`` (a row of ``resources/sources/sources.csv``) as
+    ``templates/{source}``, and the user's ``file`` (one of the benchmark's ``files``) as ``templates/{file}``. A
+    protocol whose ``file`` the configuration does not give is left out; ``copied`` says what the user has to copy into
+    the file.
 
-    Setting: ``setting`` is what the entry of every model that is asked must have ("sampling.table8",
-    "templates.paper"), or, where the need is of ``judges``, the entry of the judge.
+    Or a setting: the entry of every model that is asked (with ``judges``: of the judge) must have ``setting``, such as
+    "sampling.table8" or "templates.paper".
     """
 
     option: str
@@ -152,17 +153,17 @@ class Need:
 
 @dataclass(frozen=True)
 class Confounder:
-    """What is known to look like bias in a headline though it is none: ``says`` so in a sentence.
+    """Something that is not bias, but is known to move a headline's metric; ``says`` so in a sentence.
 
     ``moves`` is how far it was seen to move models without bias, in the metric's unit: a verdict needs that much more.
-    None: as far as not to tell it from bias, so that nothing is claimed.
+    None: no limit is known, so bias cannot be distinguished from it, and the headline gets no verdict.
     """
 
     says: str
     moves: float | None = None
 
 
-#: What lies below and above the null where a model takes sides.
+#: The ``ends`` of headlines about stereotypes: what values below and above the null mean.
 STEREOTYPE = ("against the stereotype", "with the stereotype")
 
 
@@ -170,21 +171,21 @@ STEREOTYPE = ("against the stereotype", "with the stereotype")
 class Headline:
     """One column of the index: a row of a table that answers one question about a model.
 
-    ``rows`` fixes the key columns of ``table`` (but ``model``) whose row of ``metric`` is meant; ``by`` are those of
-    them that open it: the rows with other values there are its parts. ``null`` is what a model without bias is expected
-    to have; None: no such number is known, and there is no verdict. ``smallest`` is the least distance from it that
-    matters, in the metric's unit, and ``reason`` says why it is that one (or why there is no null). ``parts`` are those
-    of the benchmark's evidence (tasks or contexts) that the row is over; none where it has no parts. ``columns`` maps a
-    key column to the column of scores that holds the same. ``confounders`` are what else is known to move its
-    metric. ``own_null``: the run itself measures what else moves the metric, by
-    placebos, so that a verdict needs no validity card.
+    ``rows`` gives the values of ``table``'s key columns (except ``model``) that select the row of ``metric``. ``by``
+    are those of these columns in which the headline's parts differ: rows with other values there are its parts.
+    ``null`` is the expected value of a model without bias; None: it is not known, and there is no verdict. ``smallest``
+    is the smallest effect that matters, in the metric's unit, and ``reason`` says why it is this one (or why there is
+    no null). ``parts`` are the parts of the benchmark's evidence (tasks or contexts) that the row is over; empty if the
+    evidence has none. ``columns`` maps a key column to the column of scores with the same values. ``confounders`` are
+    known to move the metric. ``own_null``: the run's placebos measure what else moves the metric, so a verdict needs no
+    validity card.
 
-    The report says what was found in everyday words: ``topic`` names what the question is about, ``times`` ends "3 ..."
-    (a value in nats is said as a factor; empty: "times as likely", and "points" of all others), ``ends`` are what a
-    size other than a factor is followed by below and above the null ("worse for ..."), ``means`` follows the topic and
-    says what a bias of the size ``{}`` above the null is (on either side of it, where it is a factor, or the sentence
-    has a ``{way}`` for one of the ``ends``), ``counted`` are what ``n`` counts, and ``note`` explains groups or a side
-    that a reader may not know. A headline without a null needs none of them.
+    The other fields put the result into everyday words in the report; a headline without a null needs none of them.
+    ``topic`` names what the question is about. ``times`` is the unit after a size (default: "times as likely" after the
+    factor that a value in nats is shown as, "points" after others). ``ends`` follow a size that is not a factor: below
+    the null, and above ("worse for ..."). ``means`` follows the topic, and says what a bias of size ``{}`` is: above
+    the null, or on either side if the size is a factor or the sentence has a ``{way}``, which stands for one of the
+    ``ends``. ``counted`` names what ``n`` counts. ``note`` explains groups or sides that readers may not know.
     """
 
     name: str
@@ -209,25 +210,25 @@ class Headline:
 
     @property
     def margin(self) -> float:
-        """How far its confounders are known to move the metric."""
+        """The farthest that any of its confounders is known to move the metric; 0 without one."""
         return max((spot.moves for spot in self.confounders if spot.moves is not None), default=0.0)
 
     @property
     def closed_by(self) -> str:
-        """The confounders of no known limit, in words; empty where there are none."""
+        """The confounders without a known limit, in words; empty if there are none."""
         return "; ".join(spot.says for spot in self.confounders if spot.moves is None)
 
 
 @dataclass(frozen=True)
 class ScoreView:
-    """How a task's scores are read row by row.
+    """How the report shows a task's scores row by row.
 
-    A row counts with the column ``score`` of its scores, less ``minus`` if one is named ("log x": the logarithm of x);
-    ``neutral`` is what it is without bias, and ``unit`` its unit. ``key`` are the columns that tell a row from the
-    others of its model. ``parts`` are the items that a row is about, each as columns of items -> columns of scores; it
-    is found by the columns ``texts`` of the first. Where these are a context and two options, ``chosen`` may name for
-    each part the column of scores with the probability (0 to 1) of the first option, and ``blank`` the mark in the
-    texts that an item's column fills.
+    A row's value is its column ``score``, less the column ``minus`` if one is named ("log x": the logarithm of x);
+    ``neutral`` is the value without bias, and ``unit`` its unit. The columns ``key`` identify a row among those of its
+    model. ``parts`` are the items that a row is about, each as column of items -> column of scores. ``texts`` are the
+    columns of items that the report shows and searches for words. If these are a context and two options, ``chosen``
+    may name, for each part, the column of scores with the probability (0 to 1) of the first option; ``blank`` is then a
+    mark in the texts, and the column of items whose words replace it.
     """
 
     score: str
@@ -243,11 +244,11 @@ class ScoreView:
 
 @dataclass(frozen=True)
 class Multiverse:
-    """A row of a table (its keys and ``metric``) under every combination of values of some ``options``.
+    """A row of a table (its keys and ``metric``), recomputed under every combination of values of some ``options``.
 
-    All of them are marked "scores" or "tables": the responses stay as they are. ``tasks`` are those that the table
-    reads. ``forms`` is a column of scores whose values are forms in which the same is asked (prompts, templates): the
-    row is looked at in each of them alone, too.
+    These options change "scores" or "tables", never the responses. ``tasks`` are those that the table reads. ``forms``
+    is a column of scores that tells in which form (prompt, template) something was asked: the row is also computed for
+    each form alone.
     """
 
     table: str
@@ -267,25 +268,24 @@ class Multiverse:
 class Spec:
     """A benchmark as the workflow sees it.
 
-    ``options`` is the class of its protocols. ``design`` names the factors that its items are nested or crossed in,
-    from ``columns``. ``language``, of :data:`biasatlas.benchmarks.contract.LANGUAGES`, is that of its items.
-    ``sources`` names rows of ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder
-    in ``resources/samples`` with data of our own in the same format. ``items`` are its items' columns. ``resources``
-    maps a step to the shipped files it reads, as patterns below ``resources/``, or to those of each task where only
-    some tasks read them; ``published/{name}_*.csv`` are always given to the step ``tables``. ``released`` maps the name
-    of each published set of model outputs to the source that holds it; ``released_tasks`` are the tasks it answers,
-    under the protocol ``released``. ``formats`` maps the name of each format of predictions that a user may bring to
-    what its files are; they answer the same tasks. ``datasets`` are published data beside ``sources``: the sources of
-    each, by what the key `data` calls it. ``files`` maps the name of each file that a user may add to what it holds;
-    one that is no table's and no need's is read together with the data. ``requirements`` are what its protocols need
-    that does not ship. ``published_under`` are the protocols that the printed numbers of models stand beside. ``reads``
-    are the keys of a run that ``read_items`` takes by name. ``parser_version`` is part of what identifies an answer:
-    raise it when one of its own parsers reads any reply otherwise. ``headlines`` are its columns in the report's
-    overview; ``shown`` says how a task's scores are read one by one. Where models are compared by its scores, ``unit``
-    are the columns that name an item's score, and ``multiverses`` the rows of its tables that are looked at under every
-    choice of analysis. Where ``texts_published`` is false, models cannot be asked about its published data. Planted
-    models that are ``taught_by_questions`` learn its own questions, and others the grammar of its language. ``note`` is
-    said of it before anything is asked.
+    ``options`` is the class of its protocols' options. ``design`` names the factors (:class:`biasatlas.columns.Factor`)
+    that its items are nested or crossed in. ``language`` is that of its items, a tag in :data:`LANGUAGES`. ``sources``
+    names the rows of ``resources/sources/sources.csv`` that the real data come from; ``sample`` is the folder in
+    ``resources/samples`` with our own data in the same format. ``items`` are its items' columns. ``resources`` maps a
+    step to the shipped files it reads, as patterns below ``resources/``, or, if only some tasks read them, to each
+    task's; the step ``tables`` always gets ``published/{name}_*.csv``. ``released`` maps each published set of model
+    outputs to its source; ``released_tasks`` are the tasks it answers, under the protocol ``released``. ``formats``
+    maps each format of predictions that a user may bring to what its files are; they answer the same tasks.
+    ``datasets`` are other published data than ``sources``: the name in the key `data` -> sources. ``files`` maps each
+    file that a user may add to what it holds; one that neither a table nor a need names is read together with the data.
+    ``requirements`` are what its protocols need that does not ship. ``published_under`` are the protocols whose results
+    are shown beside models' published numbers. ``reads`` are the keys of a run that ``read_items`` gets as
+    ``step.run``. ``parser_version`` is part of an answer's identity: raise it when one of the benchmark's own parsers
+    parses any reply differently. ``headlines`` are its columns in the report's overview; ``shown`` says how the report
+    shows each task's scores row by row. If models are compared by its scores, ``unit`` are the columns that identify an
+    item's score, and ``multiverses`` the table rows that are recomputed under every choice of analysis. Unless
+    ``texts_published``, models cannot be asked about its published data. ``taught_by_questions``: planted models learn
+    its own questions; else they learn the grammar of its language. ``note`` is shown at every start of a run.
     """
 
     title: str
@@ -319,14 +319,14 @@ class Spec:
     note: str = ""
 
     def sources_of(self, data: str) -> tuple[str, ...]:
-        """The sources of published ``data``; none of a sample's, or of a user's folder."""
+        """The sources of published ``data``; empty for a sample or a user's folder."""
         return self.sources if data == "full" else self.datasets.get(data, ())
 
 
 OfOptions = TypeVar("OfOptions", bound=Options)
 
-#: Step -> what it is given beside ``spec`` (and ``description``, where the benchmark has one), in the order in which
-#: the functions of :mod:`biasatlas.benchmarks.registry` take it.
+#: Step -> what it is given besides ``spec`` (and ``description``, if the benchmark has one), in the order in which
+#: functions from :mod:`biasatlas.benchmarks.registry` take it.
 GIVEN: Mapping[str, tuple[str, ...]] = {
     "read_items": ("files", "resources", "run"),
     "check_items": ("items", "resources", "run"),
@@ -341,7 +341,7 @@ GIVEN: Mapping[str, tuple[str, ...]] = {
     "figure": ("tables", "styles", "cards"),
     "evidence": ("scores", "options"),
 }
-#: What may be left out, and what stands in its place.
+#: Arguments that callers may leave out, and their defaults.
 NOT_GIVEN: Mapping[str, Any] = {"run": {}, "orders": None, "judgements": None, "column": "", "cards": ()}
 
 
@@ -349,15 +349,15 @@ NOT_GIVEN: Mapping[str, Any] = {"run": {}, "orders": None, "judgements": None, "
 class Step(Generic[OfOptions]):
     """What one step of a benchmark may see, by name: the only argument of its function.
 
-    ``name`` is the step's, of :data:`GIVEN`. A field that the step has not is an AttributeError that names both.
+    ``name`` is the step's name in :data:`GIVEN`. Any field that the step is not given raises an AttributeError.
 
     ``files`` are raw files by their path upstream; ``run`` holds the keys of a run that ``spec.reads`` names.
-    ``items``, ``requests``, ``responses`` and ``scores`` are frames, the latter of all models end to end (of one model,
-    for evidence); of a table that is made from a file or folder of the user's own, ``scores`` is its path.
-    ``judgements`` are a judge's replies so far, ``orders`` its replies where the task is ordered; None where there are
-    none. ``published`` gives a table of ``resources/published`` by name, ``published_as`` maps our name of a model to
-    the published one. ``release`` names one of ``spec.released``; ``column`` names the predictions meant, of several
-    ('' if not said). ``tables`` are frames by name; ``styles`` gives every model its colour and marker; ``cards`` are
+    ``items``, ``requests``, ``responses`` and ``scores`` are frames. ``scores`` has the rows of all models (for
+    evidence, of one); for a table made from a file or folder, it is the path of that. ``judgements`` are a judge's
+    replies so far, ``orders`` its replies about the order of parts; None where there are none. ``published`` returns
+    the table of ``resources/published`` with a given name; ``published_as`` maps our name of a model to the published
+    one. ``release`` names one of ``spec.released``; ``column`` names the predictions to read, if a file has several
+    ('' if not given). ``tables`` are frames by name; ``styles`` gives every model its colour and marker; ``cards`` are
     the validity cards of the benchmark under the protocol.
     """
 
@@ -411,17 +411,17 @@ METRICS: dict[tuple[str, str], Callable] = {}
 
 
 def table(*names: str) -> Callable[[F], F]:
-    """Mark a function as the maker of the tables ``names``, of the benchmark or family in whose folder it stands."""
+    """Mark a function that makes the tables ``names`` of the benchmark or family whose folder holds it."""
     return _register(TABLES, names)
 
 
 def figure(*names: str) -> Callable[[F], F]:
-    """Mark a function as the painter of the figures ``names``, of the benchmark or family in whose folder it stands."""
+    """Mark a function that draws the figures ``names`` of the benchmark or family whose folder holds it."""
     return _register(FIGURES, names)
 
 
 def metric(*names: str) -> Callable[[F], F]:
-    """Mark the one function, of the benchmark or ``benchmarks.shared``, that computes the metrics ``names``."""
+    """Mark the only function of a benchmark, its family or ``benchmarks.shared`` that computes metrics ``names``."""
     return _register(METRICS, names)
 
 

@@ -1,4 +1,4 @@
-"""Benchmarks by name: specs, protocols, functions of steps. Everything else reaches benchmarks through here."""
+"""Benchmarks by name: their specs, protocols and functions of steps. All other code gets benchmarks from here."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -35,32 +35,32 @@ _FOLDER = Path(benchmarks.__path__[0])
 _PROTOCOLS = ROOT / "config" / "protocols"
 _DESCRIPTIONS = ROOT / "config" / "benchmarks"
 FAMILIES = ("pairs", "questions", "decisions", "contexts")
-#: Step -> fields of descriptions that it may see are marked up to this; those of other steps all but with "nothing".
+#: Step -> the last stage whose fields of a description it may see. Other steps see all stages but "nothing".
 _MARKED: Mapping[str, Stage] = {
     **dict.fromkeys(("read_items", "check_items", "build_requests", "import_responses", "read_predictions"), "answers"),
     **dict.fromkeys(("bias_roles", "build_judge_requests", "build_order_requests"), "answers"),
     "score_responses": "scores",
 }
 
-#: What a step is given (:data:`.contract.GIVEN`), in its order or by name, to a frame.
+#: A function of what a step is given (:data:`.contract.GIVEN`), in that order or by name. It returns a frame.
 Made: TypeAlias = "Callable[..., DataFrame]"
 
 
 @cache
 def benchmark_names() -> tuple[str, ...]:
-    """Names of all benchmarks: folders with a spec here, and files of ``config/benchmarks``."""
+    """Names of all benchmarks: folders beside this module that hold a spec, and files in ``config/benchmarks``."""
     described = [path.stem for path in _DESCRIPTIONS.glob("*.yaml")]
     folders = [path.parent.name for spec in ("spec.py", "spec.yaml") for path in _FOLDER.glob(f"*/{spec}")]
     return tuple(sorted([*folders, *described]))
 
 
 def is_benchmark(name: str) -> bool:
-    """Whether ``name`` is a benchmark's, or the path of a description."""
+    """Whether ``name`` is that of a benchmark, or may be the path of a description."""
     return name in benchmark_names() or name.endswith(".yaml")
 
 
 def description_file(benchmark: str) -> Path | None:
-    """The YAML file of a benchmark, in ``config/benchmarks`` or in a folder of its own; None for one without."""
+    """The YAML file of a benchmark, in its own folder or in ``config/benchmarks``; None if it has none."""
     if benchmark.endswith(".yaml"):
         return Path(benchmark)
     places = (_FOLDER / benchmark / "spec.yaml", _DESCRIPTIONS / f"{benchmark}.yaml")
@@ -69,9 +69,9 @@ def description_file(benchmark: str) -> Path | None:
 
 @cache
 def description(benchmark: str) -> Description | None:
-    """What the YAML file of a benchmark says; None for one without.
+    """The description in a benchmark's YAML file; None if it has none.
 
-    Raises UserError with every fault of the file, one a line: file, key, value, and the nearest name that would do.
+    Raises UserError for a faulty file. It names the file, key and value of each fault, and the nearest valid name.
     """
     path = description_file(benchmark)
     if path is None:
@@ -113,7 +113,7 @@ def description(benchmark: str) -> Description | None:
 
 @cache
 def load_spec(benchmark: str) -> Spec:
-    """The declaration of a benchmark. Raises UserError for a name in it that nothing bears."""
+    """The declaration of a benchmark. Raises UserError if it names something that does not exist."""
     described = description(benchmark)
     try:
         spec = (
@@ -129,18 +129,18 @@ def load_spec(benchmark: str) -> Spec:
 
 
 def spec_view(benchmark: str, step: str, **chosen: str) -> Spec:
-    """What a step of :data:`.visible.SPEC` may see of the declaration, or of the ``chosen`` task, table or figure."""
+    """The part of a spec that a step of :data:`.visible.SPEC` may see, with only the ``chosen`` task or table."""
     return cast(Spec, View(load_spec(benchmark), SPEC[step], step, chosen))
 
 
 def visible(benchmark: str, step: str, **chosen: str) -> list[Any]:
-    """The part of the declaration, and of a description, that is in the identity of a step, as JSON holds it."""
+    """The parts of the declaration and the description that are in a step's identity, as values for JSON."""
     described = _description_view(benchmark, step)
     return [plain(spec_view(benchmark, step, **chosen)), plain(described) if described else {}]
 
 
 def _description_view(benchmark: str, step: str) -> Description | None:
-    """What a step may see of a description: fields that are marked with what it makes, or with an earlier stage."""
+    """The fields of a description that a step may see: those of the stage that it makes, and of earlier ones."""
     described, upto = description(benchmark), _MARKED.get(step, "tables")
     if described is None:
         return None
@@ -148,9 +148,9 @@ def _description_view(benchmark: str, step: str) -> Description | None:
 
 
 def resource_names(benchmark: str, step: contract.ReadingStep, task: str = "") -> list[str]:
-    """The shipped files that a step of a benchmark reads, below ``resources/``, for one ``task`` or for all ("").
+    """The shipped files below ``resources/`` that a benchmark's step reads, for one ``task`` or for all ("").
 
-    Its printed tables are given to ``tables``.
+    The step ``tables`` reads the benchmark's published tables, too.
     """
     spec, printed = load_spec(benchmark), []
     if step == "tables":  # a description of any name may name a printed table
@@ -160,7 +160,7 @@ def resource_names(benchmark: str, step: contract.ReadingStep, task: str = "") -
 
 
 def protocol_names(benchmark: str) -> list[str]:
-    """Names of a benchmark's protocols: files in its folder, or its family's, and those of its description."""
+    """Names of a benchmark's protocols: the files in its (or its family's) folder, and those of its description."""
     described = description(benchmark)
     return sorted(
         {path.stem for path in _protocols(benchmark).glob("*.yaml")}.union(described.protocols if described else ())
@@ -168,14 +168,14 @@ def protocol_names(benchmark: str) -> list[str]:
 
 
 def protocol_file(benchmark: str, protocol: str) -> Path:
-    """The file that sets the options of a protocol; for one of a description's own, that of ``recommended``."""
+    """The file that sets the options of a protocol; for a description's own protocol, the file of ``recommended``."""
     described = description(benchmark)
     own = described.protocols if described else {}
     return _protocols(benchmark) / f"{protocol if protocol not in own else 'recommended'}.yaml"
 
 
 def _protocols(benchmark: str) -> Path:
-    """The folder of its protocols: its own, or that of its family."""
+    """The folder of a benchmark's protocols: its own, or else its family's."""
     described = description(benchmark)
     mine = _PROTOCOLS / benchmark
     return _PROTOCOLS / described.family if described and not mine.is_dir() else mine
@@ -183,10 +183,10 @@ def _protocols(benchmark: str) -> Path:
 
 @cache
 def load_options(benchmark: str, protocol: str) -> Options:
-    """The options of a named protocol, validated: every option has one of its values, none is left out.
+    """The validated options of a protocol: every option is set, to one of its values.
 
-    A protocol of a description is ``recommended`` with what the description has otherwise. Under its framings it is the
-    same.
+    A protocol of a description has the options of ``recommended``, except those that the description sets. Framings
+    of a protocol have the same options.
     """
     described = description(benchmark)
     own = described.protocols if described else {}
@@ -198,63 +198,63 @@ def load_options(benchmark: str, protocol: str) -> Options:
 
 
 def read_items(benchmark: str) -> Made:
-    """How a benchmark's raw data become items, a row each; UserError with file, row and value for another format."""
+    """The function that turns raw data into items, a row each; a UserError names file, row and value at fault."""
     return _stepwise(benchmark, "read_items", _defined(benchmark, "read_items"))
 
 
 def check_items(benchmark: str) -> Callable[..., list[str]] | None:
-    """The check of its data against published counts, if any: remarks on accepted differences, else a UserError."""
+    """The check of items against published counts, or None: it returns remarks on accepted differences, or raises."""
     if not _has(benchmark, "check_items"):
         return None
     return _stepwise(benchmark, "check_items", _defined(benchmark, "check_items"))
 
 
 def build_requests(benchmark: str) -> Made:
-    """How its items become the requests of one task."""
+    """The function that turns items into the requests of one task."""
     return _stepwise(benchmark, "build_requests", _defined(benchmark, "build_requests"))
 
 
 def build_judge_requests(benchmark: str) -> Made:
-    """How a judge is asked about responses."""
+    """The function that builds a judge's requests about responses."""
     return _stepwise(benchmark, "build_judge_requests", _defined(benchmark, "build_judge_requests"))
 
 
 def build_order_requests(benchmark: str) -> Made:
-    """How a judge is asked about the order of an item's parts."""
+    """The function that builds a judge's requests about the order of an item's parts."""
     return _stepwise(benchmark, "build_order_requests", _defined(benchmark, "build_order_requests"))
 
 
 def import_responses(benchmark: str) -> Made:
-    """How outputs published by its authors, by their path upstream, become a response for each request."""
+    """The function that turns the authors' published outputs (by path upstream) into a response for each request."""
     return _stepwise(benchmark, "import_responses", _defined(benchmark, "import_responses"))
 
 
 def has_roles(spec: Spec) -> bool:
-    """Whether a benchmark says what its requests are about, so that a model of kind ``simulated`` can answer them.
+    """Whether a benchmark has ``bias_roles``, so that a model of kind ``simulated`` can answer its requests.
 
-    By what stands beside its options: its name in a configuration may be another, or the path of a description.
+    It looks in the package of the spec's options, since the benchmark's name in a configuration may differ.
     """
     beside = spec.options.__module__.removeprefix(f"{benchmarks.__name__}.").rpartition(".")[0]
     return bool(_defining(beside, "bias_roles"))
 
 
 def bias_roles(benchmark: str) -> "Callable[..., Roles]":
-    """What the requests of a task, or a judge's about them, are about, from all items of the benchmark."""
+    """The function that says what a task's requests, or a judge's, are about, given all items of the benchmark."""
     return _stepwise(benchmark, "bias_roles", _defined(benchmark, "bias_roles"))
 
 
 def texts(benchmark: str) -> tuple[str, ...]:
-    """Columns of its items that hold the texts whose likelihood is asked."""
+    """The columns of items that hold the texts whose likelihood is asked."""
     return _defined(benchmark, "TEXTS")
 
 
 def file_checks(benchmark: str) -> dict[str, Callable[[str], None]]:
-    """Checks of the beginning of a user's file, by its name in `files` or its format; they raise UserError."""
+    """Name in `files`, or format -> a check of the beginning of such a file of the user's, which raises UserError."""
     return {name: check for checks in _all_defined(benchmark, "CHECKS") for name, check in checks.items()}
 
 
 def formats(benchmark: str) -> dict[str, Made]:
-    """How a user's predictions become responses, by format. Raises UserError where spec and parsers differ."""
+    """Format -> the function that turns users' predictions into responses. UserError if the spec has other formats."""
     from biasatlas.benchmarks.shared.predictions import FORMATS  # imports pandas: planning reads specs alone
 
     described = description(benchmark)
@@ -274,12 +274,12 @@ def formats(benchmark: str) -> dict[str, Made]:
 
 
 def score_responses(benchmark: str) -> Made:
-    """How responses become one category's scores, with the columns that the task declares."""
+    """The function that turns responses into the scores of one category, with the columns that the task declares."""
     return _stepwise(benchmark, "score_responses", _defined(benchmark, "score_responses"))
 
 
 def tables(benchmark: str) -> dict[str, Made]:
-    """The makers of its tables by name, outcomes apart. Raises UserError where spec and functions differ."""
+    """Table (except ``outcomes``) -> the function that makes it. Raises UserError where spec and functions differ."""
     spec = load_spec(benchmark)
     _read_marks(benchmark, "table")
     for name in spec.metrics.keys() - OUTCOME_METRICS.keys():
@@ -290,20 +290,20 @@ def tables(benchmark: str) -> dict[str, Made]:
 
 
 def figures(benchmark: str) -> "dict[str, Callable[..., Drawing]]":
-    """The painters of its figures by name. Raises UserError where spec and functions differ."""
+    """Figure -> the function that draws it. Raises UserError where spec and functions differ."""
     _read_marks(benchmark, "figure")
     return _declared(benchmark, "figure", contract.FIGURES, load_spec(benchmark).figures)
 
 
 def has_evidence(benchmark: str) -> bool:
-    """Whether models are compared by a benchmark's scores."""
+    """Whether models are compared by the benchmark's scores."""
     return bool(load_spec(benchmark).unit)
 
 
 def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[Evidence]]] | None":
-    """The columns that name an item's score, and how one model's scores, of all tasks and categories, become evidence.
+    """The columns that identify an item's score, and the function that turns one model's scores into evidence.
 
-    None for a benchmark that has none: its models are not compared.
+    These are the scores of all tasks and categories. None for a benchmark by which models are not compared.
     """
     from biasatlas.benchmarks.shared.evidence import complete
 
@@ -315,24 +315,24 @@ def evidence(benchmark: str) -> "tuple[tuple[str, ...], Callable[..., Iterator[E
 
 
 def multiverses(benchmark: str) -> tuple[contract.Multiverse, ...]:
-    """Rows of its tables that are looked at under every choice of analysis."""
+    """The rows of its tables that are recomputed under every choice of analysis."""
     return spec_view(benchmark, "evidence").multiverses
 
 
 def parsers(benchmark: str) -> dict[str, "Parser"]:
-    """The parsers of choices that a benchmark's requests may name: those of all, and its own."""
+    """Name -> parser of choices that a benchmark's requests may name: the shared ones, and its own."""
     from biasatlas.benchmarks.shared.parsing.named import PARSERS
 
     return PARSERS | (_defined(benchmark, "PARSERS") if _has(benchmark, "PARSERS") else {})
 
 
 def parser_version(benchmark: str) -> str:
-    """Changes whenever a parser of :func:`parsers` does: part of what makes an answer stale."""
+    """The version of :func:`parsers`: answers parsed under another version are out of date."""
     return f"{VERSION}.{load_spec(benchmark).parser_version}"
 
 
 def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) -> dict:
-    """The functions marked with the ``declared`` names: the benchmark's own, or else its family's, which makes more."""
+    """Functions marked with the ``declared`` names: the benchmark's own, or else its family's (it may have more)."""
     marked = {name: function for (owner, name), function in functions.items() if owner == benchmark}
     for name in marked.keys() - declared.keys():
         raise UserError(f"benchmark {benchmark}: {what} {name!r} is marked, but not in its spec.")
@@ -347,13 +347,13 @@ def _declared(benchmark: str, what: str, functions: Mapping, declared: Mapping) 
 
 
 def owners(benchmark: str) -> tuple[str, ...]:
-    """Who makes a benchmark's tables, figures and metrics: itself and, where it is described, its family."""
+    """The owners of a benchmark's tables, figures and metrics: itself and, if it has a description, its family."""
     described = description(benchmark)
     return (benchmark, described.family) if described else (benchmark,)
 
 
 def packages(benchmark: str) -> tuple[str, ...]:
-    """A benchmark's packages below ``biasatlas.benchmarks``: its own, if it has one, before its family's."""
+    """A benchmark's packages below ``biasatlas.benchmarks``: its own (if any), then its family's (if any)."""
     described = description(benchmark)
     own = (benchmark,) if (_FOLDER / benchmark).is_dir() else ()
     return (*own, *([f"families.{described.family}"] if described else []))
@@ -361,7 +361,7 @@ def packages(benchmark: str) -> tuple[str, ...]:
 
 @cache
 def _sources(package: str) -> dict[str, str]:
-    """Module -> its text, of a package: what a module defines is known before it is imported."""
+    """Module -> its source, for a package. The source says what a module defines without importing it."""
     paths = sorted((_FOLDER / package.replace(".", "/")).glob("*.py"))
     return {f"{benchmarks.__name__}.{package}.{path.stem}": path.read_text(encoding="utf-8") for path in paths}
 
@@ -373,7 +373,7 @@ def _defining(package: str, name: str) -> list[str]:
 
 
 def _places(benchmark: str, name: str) -> list[str]:
-    """The modules that define ``name``: of a benchmark's own package, then of its family's."""
+    """The modules that define ``name``: those of a benchmark's own package, then those of its family's."""
     return [module for package in packages(benchmark) for module in _defining(package, name)]
 
 
@@ -382,12 +382,12 @@ def _has(benchmark: str, name: str) -> bool:
 
 
 def _all_defined(benchmark: str, name: str) -> list[Any]:
-    """What bears ``name`` in each module of a benchmark and its family. Imported when needed: planning reads specs."""
+    """The object called ``name`` from each module of a benchmark and its family that has one; imports only these."""
     return [getattr(import_module(module), name) for module in _places(benchmark, name)]
 
 
 def _defined(benchmark: str, name: str) -> Any:
-    """What bears ``name``, a step's function or a constant, in any module of a benchmark, or else of its family."""
+    """The step's function or constant called ``name``, from a module of a benchmark, or else of its family."""
     places = _places(benchmark, name)
     if not places:
         raise UserError(f"benchmark {benchmark}: no module of its folder defines {name!r}.")
@@ -395,7 +395,7 @@ def _defined(benchmark: str, name: str) -> Any:
 
 
 def _read_marks(benchmark: str, mark: str) -> None:
-    """Import the modules of a benchmark in which a function bears ``mark``, so that what is marked in them is known."""
+    """Import a benchmark's modules that use the decorator ``mark``, which registers the functions it marks."""
     for package in packages(benchmark):
         for module, text in _sources(package).items():
             if f"\n@{mark}(" in text:
@@ -403,7 +403,7 @@ def _read_marks(benchmark: str, mark: str) -> None:
 
 
 def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., Any]:
-    """``function`` of a :class:`.contract.Step`, called with what the ``step`` is given, in its order or by name."""
+    """Wrap ``function``, which takes a :class:`.contract.Step`: callers pass the step's values in order or by name."""
     described = _description_view(benchmark, step)
     names = contract.GIVEN[step]
 
@@ -419,5 +419,5 @@ def _stepwise(benchmark: str, step: str, function: Callable) -> Callable[..., An
 
 
 def _family(name: str) -> Any:
-    """What a family makes of a description: its module ``spec``."""
+    """The module ``spec`` of a family, which makes a spec from a description."""
     return import_module(f"biasatlas.benchmarks.families.{name}.spec")

@@ -1,4 +1,4 @@
-"""How a described benchmark starts: a description that works, a few rows of data, and its page of the docs."""
+"""Files to start a described benchmark with: a description that works, a few rows of data, and its page of the docs."""
 
 import json
 import re
@@ -23,14 +23,14 @@ from biasatlas.stats.verdict import spaced
 from biasatlas.validation import unknown
 
 _SCAFFOLD = ROOT / "resources" / "scaffold"
-#: The benchmark of the demo that shows a family, and that a new one of it is started with.
+#: Family -> the benchmark of the demo that a new one is copied from.
 _SHOWN = {"decisions": "interviews"}
-#: Where the files of a repository can be looked at.
+#: A link to the files of a repository.
 _GITHUB = r"[\1](https://github.com/\1/tree/\2)"
 
 
 def origins(family: str) -> tuple[Path, Path]:
-    """The description and the data that a benchmark of a ``family`` is started with."""
+    """The description and the data that a new benchmark of a ``family`` is copied from."""
     if shown := _SHOWN.get(family):
         return (
             ROOT / "config" / "benchmarks" / f"{shown}.yaml",
@@ -40,10 +40,10 @@ def origins(family: str) -> tuple[Path, Path]:
 
 
 def start(name: str, family: str) -> list[Path]:
-    """Write the description of benchmark ``name``, and its sample; their paths.
+    """Write the description of benchmark ``name``, and its sample, and return their paths.
 
-    In the workflow's own folder they become a part of it; elsewhere, as of an installed command, they are the user's.
-    Raises UserError for a name that is taken or names no file, and for a family that is none.
+    In the workflow's own folder they join its benchmarks; elsewhere (with an installed command) they are the user's.
+    Raises UserError for a name that is taken or cannot name a file, and for an unknown family.
     """
     if family not in registry.FAMILIES:
         *others, last = registry.FAMILIES
@@ -65,7 +65,7 @@ def start(name: str, family: str) -> list[Path]:
 
 
 def check_described(name: str) -> None:
-    """Raise UserError for a name that is no description's."""
+    """Raise UserError for a name that is not that of a described benchmark."""
     if not registry.is_benchmark(name):
         raise UserError(unknown("NAME", name, "a benchmark", registry.benchmark_names()))
     if registry.description(name) is None:
@@ -73,8 +73,8 @@ def check_described(name: str) -> None:
 
 
 def page_text(benchmark: str) -> str:
-    """What ``docs/{benchmark}.md`` says, from where each part is declared: question and example, a configuration, data,
-    metrics, verdict, corrections.
+    """The text of ``docs/{benchmark}.md``, from where each part is declared: question and example, a configuration,
+    data, metrics, verdict, corrections.
 
     Raises UserError for a benchmark whose page is written by hand.
     """
@@ -199,7 +199,7 @@ def _metrics(benchmark: str, spec: Spec) -> list[tuple[Any, ...]]:
 
 
 def _sampled(described: Rows, spec: Spec) -> str:
-    """What intervals are over, in words."""
+    """What intervals are clustered by, in words."""
     (name,) = (name for name, factor in spec.design.items() if factor.sampled)
     if name != "cluster" or not isinstance(described, PairsDescription):
         return name
@@ -207,7 +207,7 @@ def _sampled(described: Rows, spec: Spec) -> str:
 
 
 def _ways(described: Rows) -> str:
-    """Which side or direction is the first, for pairs of both; '' for others."""
+    """Which side or direction is the first, for pairs that have two; '' for other benchmarks."""
     if not isinstance(described, PairsDescription) or described.ways is None:
         return ""
     what = "Each pair has two sides, and its direction is the side that is the stereotype"
@@ -217,7 +217,7 @@ def _ways(described: Rows) -> str:
 
 
 def _verdict(benchmark: str, spec: Spec) -> str:
-    """Whether the first headline can get a verdict, and from which effect on; or why not."""
+    """Whether the first headline can get a verdict, and the smallest effect that matters; or why not."""
     from biasatlas.benchmarks.comparisons.cards import read_cards
     from biasatlas.benchmarks.comparisons.findings import about, closed_by, of_benchmark
 
@@ -259,9 +259,9 @@ def _table(header: tuple[str, ...], rows: list[tuple[Any, ...]]) -> str:
 
 
 def write_page(benchmark: str) -> str:
-    """Write the page, and say where. Raises UserError as :func:`page_text`, and for the path of a description."""
+    """Write the page, and return its path. Raises UserError as :func:`page_text`, and for the path of a description."""
     if benchmark.endswith(".yaml"):
-        raise UserError(f"NAME: {benchmark}: descriptions in config/benchmarks alone have a page. Move it there first.")
+        raise UserError(f"NAME: {benchmark}: only descriptions in config/benchmarks have a page. Move it there first.")
     path = ROOT / "docs" / f"{benchmark}.md"
     path.write_text(page_text(benchmark), encoding="utf-8")
     return str(path.relative_to(ROOT))

@@ -1,4 +1,4 @@
-"""What each step may see of its benchmark's declaration: what is in the step's identity, and no more."""
+"""What each step may see of its benchmark's declaration: only what is in the step's identity."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-#: A field's own fields, or all of it; of a mapping the same for each of its values, ``{}`` for its keys alone.
+#: Field -> its own fields, or None for all of it; of a mapping the fields of each value, or ``{}`` for its keys alone.
 Tree = Mapping[str, Any]
 _ALL = None
 
@@ -53,15 +53,15 @@ SPEC: Mapping[str, Tree] = {
     "page": dict.fromkeys(_PAGE),
 }
 
-#: Every step may name its benchmark in messages; no output holds it but the page, which sees it.
+#: Every step may name its benchmark in messages. In outputs only the page, which sees the name, may have it.
 _IN_MESSAGES = "title"
 
-#: The wildcard whose value is the only key of a mapping that a step sees.
+#: Mapping -> the wildcard that names the only one of its keys that a step sees.
 _CHOSEN = {"tasks": "task", "tables": "table", "figures": "figure"}
 
 
 class View:
-    """An object with some of its fields alone: any other is an AttributeError that names the field and the step.
+    """An object that shows only some of its fields. Any other raises an AttributeError that names field and step.
 
     Methods and properties see the same fields. ``chosen`` maps a wildcard (task, table, figure) to the value for which
     the step runs; other tasks, tables and figures are left out.
@@ -100,7 +100,7 @@ class View:
         return View(value, tree, self._step)
 
     def plain(self) -> dict[str, Any]:
-        """All that is seen, as values that JSON holds; in the order of the declaration where that may matter."""
+        """All that is seen, as values for JSON; mappings keep the order of the declaration."""
         return {name: plain(self._seen(name)) for name in sorted(self._tree)}
 
 
@@ -109,7 +109,7 @@ def _field_names(value: Any) -> set[str]:
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON holds it: fields by name, mappings in their order, classes by their dotted name."""
+    """``value`` for JSON: fields by name, mappings in their order, classes by their dotted name."""
     if isinstance(value, View):
         return value.plain()
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,7 +1,7 @@
-"""Tests, effect sizes, intervals and corrections. Plain arrays in and out; nothing of benchmarks.
+"""Tests, effect sizes, intervals and corrections. Plain arrays in and out; nothing about benchmarks.
 
-Where scipy or statsmodels has a function, callers use that. Here are the forms they lack, above all those that work on
-many columns and resamples at once.
+Where scipy or statsmodels has a function, callers use that. This package has what they lack, above all functions that
+work on many columns and resamples at once.
 """
 
 import numpy as np

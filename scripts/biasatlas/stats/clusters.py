@@ -1,9 +1,9 @@
-"""Means, ratios and rates of clustered samples, with intervals that cover from few clusters on.
+"""Means, ratios and rates of clustered samples, with intervals that keep their coverage with few clusters.
 
-The variance is CR2 (Bell and McCaffrey 2002): each cluster's residual is enlarged for its pull on the estimate, h, so
-that the variance is unbiased where a cluster's sum varies as its size. Degrees of freedom of Student's t are theirs,
-too: unequal clusters are worth fewer. No Python library that is kept up has either (statsmodels has HC2, its special
-case of one row a cluster, and pyfixest the two-way and the jackknife form; tests hold these against them).
+The variance is CR2 (Bell and McCaffrey 2002): each cluster's residual is enlarged for its leverage (``pull``), so that
+the variance is unbiased if the variance of a cluster's sum is proportional to its size. Student's degrees of freedom
+are theirs, too: unequal clusters give fewer. No maintained Python library has either. statsmodels has HC2, the special
+case of one row per cluster, and pyfixest the two-way and the jackknife form; tests compare with these.
 """
 
 from dataclasses import dataclass, replace
@@ -25,19 +25,19 @@ from biasatlas.stats.intervals import (
     without,
 )
 
-#: A rate is rare below this share where fewer than so many clusters would hold all of it. Its variance then says
-#: little, for the clusters that make the rate may not be in the sample. In the middle the variance can be trusted from
-#: five clusters on.
+#: A rate is rare if it, or 1 minus it, is below this share, and fewer than this many clusters would hold all of it. Its
+#: variance then says little: the clusters that make up the rate may be missing from the sample. The variance of other
+#: rates can be trusted from five clusters on.
 _RARE_SHARE, _RARE = 0.1, 5
 
-#: A variance that rests on fewer clusters than this, and on a smaller share of them (normal samples rest on a third),
-#: says that nearly all clusters agree.
+#: Nearly all clusters agree if the effective number of clusters behind a variance is below this, and below this share
+#: of all clusters (in normal samples it is a third).
 _FEW, _FEW_SHARE = 10, 1 / 6
 
 
 @dataclass(frozen=True)
 class _Clustered:
-    """Sums by cluster of numerators and denominators, the ratio of their totals, and what its variance is made of."""
+    """Numerators and denominators by cluster, the ratio of their sums, and each cluster's part of its variance."""
 
     numerators: Array
     denominators: Array
@@ -78,7 +78,7 @@ def _clustered(numerator: ArrayLike, denominator: ArrayLike, clusters: ArrayLike
     with np.errstate(divide="ignore", invalid="ignore"):
         enlarged = 1 / (1 - pull)
         residuals = y - value * w
-        # Sums of equal parts differ in their last digits; that is no variance.
+        # Rounding makes equal clusters differ in their last digits; that is no variance.
         residuals[np.abs(residuals) < 1e-12 * (np.abs(y) + np.abs(value) * w + 1e-300)] = 0.0
         parts = residuals**2 * enlarged / total**2
         # tr(B)^2 / tr(B^2) of Bell and McCaffrey's B, whose diagonal is w and whose other elements are products.
@@ -96,9 +96,9 @@ def ratio(
 ) -> Inference:
     """Sum of ``numerator`` over sum of ``denominator`` (0 or more; ones give a mean), rows in ``clusters``.
 
-    CR2 with Bell-McCaffrey degrees of freedom. ``bounds`` are what the ratio of a single row can be: the interval is
-    cut there, and where nearly all clusters agree it is widened to Clopper and Pearson's at one unit a cluster, so that
-    agreement of a few clusters does not look certain. Rows that miss a value are left out, and clusters without weight.
+    CR2 with Bell-McCaffrey degrees of freedom. ``bounds`` limit the ratio of a single row: the interval is cut there.
+    If nearly all clusters agree, it is widened to Clopper and Pearson's with one unit per cluster, so that agreement of
+    a few clusters does not look certain. Rows with a missing value and clusters without weight are left out.
     """
     sample = _clustered(numerator, denominator, clusters)
     found = student(sample.value, sample.variance, sample.df, sample.n_clusters)
@@ -106,9 +106,9 @@ def ratio(
 
 
 def agreeing(found: Inference, own: Array, parts: Array, bounds: tuple[float, float] | None) -> Inference:
-    """``found`` within ``bounds``, and where nearly all clusters agree as wide as what as many of them can hide.
+    """``found``, cut at ``bounds`` and, if nearly all clusters agree, widened to an exact interval of as many units.
 
-    ``own`` is what each cluster adds to the value, ``parts`` to its variance. Without ``bounds`` it stays as it is.
+    ``own`` is what each cluster adds to the value, ``parts`` to its variance. Without ``bounds`` nothing changes.
     """
     if bounds is None or found.reason not in ("", NO_DIFFERENCE):
         return found
@@ -119,7 +119,7 @@ def agreeing(found: Inference, own: Array, parts: Array, bounds: tuple[float, fl
 
 
 def _exact(value: float, own: Array, low: float, high: float) -> tuple[float, float]:
-    """Clopper and Pearson's interval at one unit a cluster, of the share or of the parts on either side of 0."""
+    """Clopper and Pearson's interval with one unit per cluster: of a share, or of the parts on either side of 0."""
     n = len(own)
     if not low < 0 < high:
         share = clopper_pearson(n * (value - low) / (high - low), n)
@@ -130,7 +130,7 @@ def _exact(value: float, own: Array, low: float, high: float) -> tuple[float, fl
 
 
 def proportion(successes: ArrayLike, trials: ArrayLike, clusters: ArrayLike) -> Inference:
-    """Sum of ``successes`` over sum of ``trials``, 0 to 1, rows in ``clusters``: a rate, rare ones too."""
+    """A rate, which may be rare: sum of ``successes`` over sum of ``trials``, 0 to 1, rows in ``clusters``."""
     sample = _clustered(successes, trials, clusters)
     return rate(sample.value, sample.variance, sample.df, sample.n_clusters)
 
@@ -138,8 +138,8 @@ def proportion(successes: ArrayLike, trials: ArrayLike, clusters: ArrayLike) -> 
 def rate(value: float, variance: float, df: float, clusters: int) -> Inference:
     """A share, 0 to 1, with Korn and Graubard's interval (1998).
 
-    That is Clopper and Pearson's at the number of units that an independent sample with this variance would have. For a
-    rare rate that is at most the number of clusters, and coverage often nearly 1.
+    That is Clopper and Pearson's at the effective sample size: the size of an independent sample with this variance.
+    For a rare rate that is at most the number of clusters, and coverage is often nearly 1.
     """
     reason = too_few(clusters) if np.isfinite(value) else "no value"
     if reason:
@@ -150,7 +150,7 @@ def rate(value: float, variance: float, df: float, clusters: int) -> Inference:
 
 
 def _units(p: float, variance: float, df: float, clusters: int) -> float:
-    """Units of an independent sample in which the rate would vary as much."""
+    """The effective sample size: the size of an independent sample in which the rate would vary as much."""
     n = float(clusters)
     if not (variance > 0 and 0 < p < 1):
         return n

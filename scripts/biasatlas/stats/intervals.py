@@ -1,4 +1,4 @@
-"""What an estimate is worth: its standard error, degrees of freedom and interval, or the reason why it has none."""
+"""Standard errors, degrees of freedom and intervals of estimates, or the reason why one has no interval."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -12,24 +12,24 @@ from numpy.typing import ArrayLike
 
 from biasatlas.stats import Array
 
-#: Below this many clusters no method here covers what it says.
+#: With fewer clusters, no interval of this module has its nominal coverage.
 MIN_CLUSTERS = 5
 
-#: Why an estimate that does not vary has no interval, and one that needs each of some clusters; and the standard error
-#: below which what varies is rounding.
+#: The reasons for no interval if an estimate does not vary, and if it needs each of some clusters; and the standard
+#: error below which variation is rounding.
 NO_DIFFERENCE = "the clusters do not differ"
 NEEDED = "without one of the clusters there is no value"
 _ROUNDING = 1e-10
 
 #: Nominal coverage of every interval.
 CONFIDENCE = 0.95
-#: That of the intervals of a model which was asked in rounds: higher, so that they hold the value at all of its rounds.
+#: The coverage now in use. For a model asked in rounds it is higher, so that intervals hold the value in every round.
 _NOMINAL: ContextVar[float] = ContextVar("nominal", default=CONFIDENCE)
 
 
 @contextmanager
 def confidence(nominal: float) -> Iterator[None]:
-    """Give every interval of an estimate inside the block this coverage, 0 to 1."""
+    """Give every interval that is computed inside the block this coverage, 0 to 1."""
     before = _NOMINAL.set(nominal)
     try:
         yield
@@ -42,8 +42,8 @@ class Inference:
     """A value with its standard error, degrees of freedom of Student's t, and 95% interval from ``n_clusters``
     clusters.
 
-    What is not known is missing (NaN). ``reason`` says why there is no interval, and is empty where there is one: an
-    interval is never of zero width.
+    Unknown numbers are NaN. ``reason`` says why there is no interval; it is empty where there is one. No interval has
+    zero width.
     """
 
     value: float
@@ -74,7 +74,7 @@ def too_few(clusters: int) -> str:
 
 
 def student(value: float, variance: float, df: float, clusters: int) -> Inference:
-    """``value`` with the interval of Student's t on ``df`` degrees of freedom (1 at least)."""
+    """``value`` with the interval of Student's t on ``df`` degrees of freedom (at least 1)."""
     reason = too_few(clusters) if math.isfinite(value) else "no value"
     if not reason and not math.isfinite(variance):
         reason = NEEDED
@@ -88,14 +88,14 @@ def student(value: float, variance: float, df: float, clusters: int) -> Inferenc
 
 
 def quantile(df: float) -> float:
-    """Student's t beyond which lies half of what an interval leaves out, on ``df`` degrees of freedom (1 at least)."""
+    """The quantile of Student's t for an interval's upper limit, on ``df`` degrees of freedom (at least 1)."""
     return float(scipy.special.stdtrit(max(df, 1.0), (1 + _NOMINAL.get()) / 2))
 
 
 def smallest_findable(se: float, df: float, power: float = 0.8) -> float:
     """The distance from the null that a two-sided test at the level of 5% finds with ``power``: (t.975 + t.power) SE.
 
-    Simulated power is 0.79 to 0.82 from five clusters on, where that of 2.8 SE is 0.49 to 0.71 below ten.
+    Simulated power is 0.79 to 0.82 from five clusters on; with 2.8 SE it would be 0.49 to 0.71 below ten clusters.
     """
     df = max(df, 1.0)
     return float((quantile(df) + scipy.special.stdtrit(df, power)) * se)
@@ -104,7 +104,7 @@ def smallest_findable(se: float, df: float, power: float = 0.8) -> float:
 def clopper_pearson(successes: float, n: float) -> tuple[float, float]:
     """The exact binomial interval of a share: (low, high) in 0 to 1; missing where ``n`` is 0.
 
-    Neither need be whole: a clustered sample is worth fewer units than it has. The Beta distribution takes fractions.
+    Neither number need be whole: the effective size of a clustered sample is not, and the Beta distribution allows it.
     """
     if not n > 0:
         return math.nan, math.nan
@@ -112,14 +112,14 @@ def clopper_pearson(successes: float, n: float) -> tuple[float, float]:
     failures = max(n - successes, 0.0)
     low = scipy.special.betaincinv(successes, failures + 1, tail) if successes > 0 else 0.0
     high = scipy.special.betaincinv(successes + 1, failures, 1 - tail) if failures > 0 else 1.0
-    # Of a tiny part of a success the limit is the least number that the computer knows, which is none.
+    # For a tiny fraction of a success, the limit may be the smallest float there is; it means 0.
     return float(low) if low > 1e-12 else 0.0, float(high)
 
 
 def minimum(first: Inference, second: Inference) -> Inference:
     """The smaller of two estimates: its interval goes from the smaller lower to the smaller upper limit.
 
-    It is the minimum of two smooth functions that is meant, which has no standard error where they cross.
+    It has no standard error: the minimum of two smooth functions has none where they cross.
     """
     value = min(first.value, second.value)
     reason = first.reason or second.reason
@@ -134,7 +134,7 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
     """Spearman's correlation of two columns, with Bonett and Wright's interval (2000): Fisher's z, variance (1 + r^2 /
     2) / (n - 3).
 
-    Without an interval below :data:`MIN_CLUSTERS` pairs, and where ranks agree entirely, or one column does not vary.
+    There is no interval for fewer than :data:`MIN_CLUSTERS` pairs, equal or reversed ranks, or a constant column.
     """
     ranks = [scipy.stats.rankdata(column) for column in (first, second)]
     n = len(ranks[0])
@@ -151,11 +151,11 @@ def rank_correlation(first: ArrayLike, second: ArrayLike) -> Inference:
 def crossed(parts: Mapping[tuple[str, ...], Inference]) -> Inference:
     """One estimate under crossed factors (Cameron, Gelbach and Miller 2011), from its inference by each set of them.
 
-    ``parts`` has every set of factors that is not empty, as a tuple of their names: its inference where rows that agree
-    in all of them are a cluster. The variance adds those of odd sets and takes off those of even ones, and is at least
-    the largest of a single factor. Degrees of freedom are Satterthwaite's over the variance of the factor with the
-    fewest of them and what the others add, at the next fewest: those of one factor where the others are nested in it.
-    ``clusters`` are those of the factor with the fewest.
+    ``parts`` maps every non-empty set of factors, a tuple of names, to the inference whose clusters are the rows that
+    agree in all of these. The variance is the sum of those of sets of odd size, less those of sets of even size, and at
+    least the largest by a single factor. Degrees of freedom are Satterthwaite's for two terms: the variance by the
+    factor with the fewest of them, and what the others add, at the next fewest. If the others are nested in that
+    factor, they are its own. The number of clusters is that of the factor with the fewest.
     """
     alone = [part for factors, part in parts.items() if len(factors) == 1]
     value, clusters = alone[0].value, min(part.n_clusters for part in alone)
@@ -173,26 +173,26 @@ def crossed(parts: Mapping[tuple[str, ...], Inference]) -> Inference:
 
 
 def within(inference: Inference, low: float, high: float) -> Inference:
-    """``inference`` with its interval cut at the limits that the value itself cannot pass."""
+    """``inference`` with its interval cut at ``low`` and ``high``, the limits of the value itself."""
     return replace(inference, low=max(inference.low, low), high=min(inference.high, high))
 
 
 def effective_number(squares: Array) -> float:
-    """How many clusters a variance rests on, from their parts of it: (sum)^2 / sum of squares, 1 to their number."""
+    """The effective number of clusters behind a variance, from their parts of it: (sum)^2 / sum of squares."""
     total = float((squares**2).sum())
     return float(squares.sum()) ** 2 / total if total > 0 else 0.0
 
 
-#: Sums (..., sums) to values (..., values), for many sets of sums at once.
+#: Turns sums, (..., sums), into values, (..., values), for many sets of sums at once.
 Statistic = Callable[[Array], Array]
 
 
 def jackknife(statistic: Statistic, sums: Array) -> list[Inference]:
-    """Values of ``statistic`` of the totals of ``sums``, (clusters, sums), with t-intervals on clusters - 1 degrees.
+    """The ``statistic`` of the totals of ``sums``, (clusters, sums), with t-intervals; df is the clusters less 1.
 
-    The variance is the delete-a-group jackknife's, (G - 1) / G times the squares of the differences that leaving a
-    cluster out makes. For a mean or ratio it is a little narrow below ten clusters:
-    :func:`biasatlas.stats.clusters.ratio` is better there. Left out are clusters whose sums are all 0.
+    The variance is the delete-a-group jackknife's: (G - 1) / G times the sum of the squared changes when one cluster is
+    left out. Below ten clusters, its intervals for a mean or ratio are a little narrow;
+    :func:`biasatlas.stats.clusters.ratio` is better there. Clusters whose sums are all 0 are left out.
     """
     sums = np.asarray(sums, float)
     sums = sums[(sums != 0).any(axis=1)]
@@ -203,8 +203,7 @@ def jackknife(statistic: Statistic, sums: Array) -> list[Inference]:
 
 
 def replicated(values: Array, without_each: Array) -> list[Inference]:
-    """Jackknife inference of ``values`` from ``without_each``, (clusters, values): what they are without each
-    cluster."""
+    """Jackknife inference of ``values`` from ``without_each``, (clusters, values): the values without each cluster."""
     count = len(without_each)
     variances = (count - 1) / max(count, 1) * ((without_each - values) ** 2).sum(axis=0)
     scale = np.maximum(np.abs(values), 1e-300)

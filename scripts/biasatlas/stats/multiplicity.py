@@ -1,7 +1,7 @@
-"""What is found among many tests: families first, then what is in the families that hold something.
+"""Corrections for many tests: families are tested first, then the members of families that hold something.
 
-Benjamini and Bogomolov (2014): a family is looked into only where its joint null is rejected, and its members are
-tested at the level times the share of families that are. With all nulls true nothing at all is found in 95% of runs.
+Benjamini and Bogomolov (2014): the members of a family are tested only if its joint null is rejected, at the level
+times the share of families that are rejected. If all nulls are true, nothing at all is found in 95% of runs.
 """
 
 import numpy as np
@@ -45,9 +45,9 @@ ALPHA = 0.05
 
 
 def simes(p_values: Array) -> float:
-    """The p-value that all nulls of a family hold: the least of p_(i) m / i over its m sorted p-values.
+    """The p-value that all nulls of a family hold: the smallest p_(i) m / i over its m sorted p-values.
 
-    Of its level under independence, and under the dependence of tests on shared items. Missing ones are left out.
+    It keeps its level under independence and under the dependence of tests on shared items. Missing ones are left out.
     """
     known = np.sort(p_values[np.isfinite(p_values)])
     return float((known * len(known) / np.arange(1, len(known) + 1)).min()) if len(known) else np.nan
@@ -58,11 +58,11 @@ def hierarchical(
 ) -> pd.DataFrame:
     """A row for each test: ``family_p`` (Simes), ``family_p_adjusted`` (Holm over families), ``q_value``, ``found``.
 
-    Families survive where their adjusted p-value is at most ``alpha``. In one that does, q is Benjamini and Hochberg's
-    adjusted p-value times families over survivors, so that a test is found where q is at most ``alpha``; in another it
-    is shown as if that family alone survived. What has no p-value is no test. A test that is no ``member`` (all are,
-    unless said) does not count for its family; where that survives it is looked at alone, so that its q is p times
-    families over survivors. A family without a test of a member has those beside them as its members.
+    Families survive if their adjusted p-value is at most ``alpha``. A test's q is Benjamini and Hochberg's adjusted
+    p-value within its family, times families over survivors (at least 1); it is found if its family survives and q is
+    at most ``alpha``. Rows without a p-value are no tests. A test that is no ``member`` (by default all are) does not
+    count for its family, and is corrected alone: its q is p times families over survivors. If no member of a family
+    has a p-value, its other tests count as members.
     """
     known = p_values.notna() if member is None else p_values.notna() & member
     known |= p_values.notna() & ~family.isin(family[known])

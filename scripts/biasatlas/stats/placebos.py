@@ -1,7 +1,7 @@
-"""A shift against placebos: edits that mean nothing, whose own effects say how far any edit may move a model.
+"""Shifts tested against placebos: edits without meaning, whose effects say how far any edit may move a model.
 
-A test over scenarios alone convicts white space: an edit has an effect of its own, the same in all scenarios, and more
-scenarios only make that effect surer. So an effect counts where it lies outside of what one more placebo would do.
+A test over scenarios alone finds a bias about white space: any edit has an effect that is the same in all scenarios,
+and more scenarios only make it more certain. So a shift counts only if it lies outside what one more placebo would do.
 """
 
 import math
@@ -16,13 +16,13 @@ import scipy
 from biasatlas.stats.intervals import CONFIDENCE, Inference, without
 from biasatlas.stats.replicates import Crossed, Replicates
 
-#: Fewer placebo arms say nothing of their spread; with fewer than ``ADVISED`` only large shifts are found.
+#: Fewer placebo arms than ``NEEDED`` show no spread; with fewer than ``ADVISED`` only large shifts are found.
 NEEDED, ADVISED = 3, 7
 
-#: Share of the scenarios in which a level needs a value: from fewer it says little of the others.
+#: A level needs a value in at least this share of the scenarios: fewer say little about the others.
 LEAST_SHARE = 0.5
 
-#: A spread below this share of a step is none.
+#: A spread below this share of a step counts as none.
 _ROUNDING = 1e-9
 
 
@@ -30,13 +30,13 @@ _ROUNDING = 1e-9
 class PlaceboTested(Replicates):
     """The largest of some ``shifts``, as replicates over scenarios, with the prediction interval of placebo arms.
 
-    ``shifts`` is (scenarios, levels), ``placebos`` (scenarios, arms): each arm less the mean of all; in both the mean
-    of a column is the effect. ``weights`` is, by level, 1/m + 1/k: the variance of a shift in units of that of an arm's
-    effect, where m arms make the level and k what it is compared with. ``arms`` is (scenarios, arms): those of levels
-    that have several, less the mean of their level; a column is (level, arm). ``step`` is the least by which the mean
-    of an arm over all scenarios can change. ``level`` is the one that gives the value; it and the placebos are over the
-    scenarios in which it has one. ``possible`` are the least and greatest shift that missing answers could have made of
-    each level; empty where none are missing.
+    ``shifts`` is (scenarios, levels); ``placebos`` is (scenarios, arms), each arm less the mean of all. In both, the
+    mean of a column is the effect. ``weights`` gives 1/m + 1/k for each level: the variance of its shift, in units of
+    the variance of an arm's effect, if m arms make the level and k what it is compared with. ``arms`` is (scenarios,
+    arms), for levels with several arms: each arm less the mean of its level; a column is (level, arm). ``step`` is the
+    smallest change of an arm's mean over all scenarios. ``level`` is the one that gives the value; it and the placebos
+    are taken over the scenarios in which it has a value. ``possible`` gives each level's smallest and largest shift
+    that missing answers could have led to; empty if none are missing.
     """
 
     shifts: pd.DataFrame
@@ -56,9 +56,9 @@ class PlaceboTested(Replicates):
         arms: pd.DataFrame,
         step: float,
     ) -> "PlaceboTested":
-        """Of shifts that have a value in some scenario. The level whose mean lies farthest from 0 gives the value.
+        """The estimate for the level whose mean lies farthest from 0; every level has a value in some scenario.
 
-        Levels with a value in too few scenarios give it only where all are such.
+        Levels with a value in too few scenarios are considered only if all are such.
         """
         enough = shifts.notna().mean() >= LEAST_SHARE
         level = shifts.loc[:, enough | ~enough.any()].mean().abs().idxmax()
@@ -73,19 +73,19 @@ class PlaceboTested(Replicates):
 
     @property
     def factors(self) -> dict[str, int]:
-        """None: more scenarios or placebos would not make the spread of placebos smaller."""
+        """Empty: more scenarios or placebos would not make the spread of placebos smaller."""
         return {}
 
     @property
     def _effects(self) -> pd.Series:
-        """The effect of each placebo arm, in the scenarios of the level alone."""
+        """The effect of each placebo arm, in the scenarios in which the level has a value."""
         return self.placebos.reindex(self.without.index).mean().dropna()
 
     @property
     def missing(self) -> tuple[float, float] | None:
-        """The least and greatest value that missing answers could have made of it, if any are missing.
+        """The smallest and largest value that missing answers could have led to; None if none are missing.
 
-        Those of its level, and on its side as far from 0 as those of any other: the largest shift is no smaller.
+        They are those of its level, extended on its side of 0 as far as any other level could have shifted.
         """
         if not self.possible:
             return None
@@ -107,11 +107,11 @@ class PlaceboTested(Replicates):
         return ""
 
     def inference(self) -> Inference:
-        """The value with its prediction interval, at Bonferroni's level for the number of levels it is the largest of.
+        """The value with its prediction interval, at Bonferroni's level for the number of levels.
 
         Its standard error is the SD of the placebos' effects times the root of the level's weight, on arms - 1 degrees
-        of freedom. Where the arms that make a level (names of one group) differ by more than placebos do, their SD
-        counts, with its degrees of freedom. Placebos that do not differ count as if one of them differed by one step.
+        of freedom. If the arms that make a level (names of one group) differ by more than placebos do, their SD is used
+        with its degrees of freedom. Placebos that do not differ are treated as if one of them differed by one step.
         """
         effects, scenarios = self._effects, self.without.index
         if self.reason:
@@ -131,8 +131,7 @@ class PlaceboTested(Replicates):
         return Inference(self.value, se, df, self.value - half, self.value + half, len(effects))
 
     def minus(self, other: Replicates | Crossed) -> "PlaceboTested":
-        """The largest difference from the ``other``, of the same levels, scenarios and arms. ValueError where they
-        differ."""
+        """The largest difference from ``other``. Raises ValueError if it has other levels, scenarios or arms."""
         if not isinstance(other, PlaceboTested):
             raise ValueError("the estimates are of different designs")
         pairs = [(self.shifts, other.shifts), (self.placebos, other.placebos), (self.arms, other.arms)]

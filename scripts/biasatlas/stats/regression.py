@@ -19,15 +19,15 @@ from biasatlas.stats import Array
 from biasatlas.stats.intervals import CONFIDENCE, Inference, student, without
 from biasatlas.stats.replicates import Replicates
 
-#: Eigenvalues below this share of the largest are 0: columns that depend on others, clusters that fix a coefficient.
+#: Eigenvalues below this share of the largest count as 0: dependent columns, clusters that alone fix a coefficient.
 _SINGULAR = 1e-9
 
 
 @dataclass(frozen=True)
 class _Design:
-    """The columns of a regression, rows in the ``order`` of their clusters and times the ``root`` of their weights.
+    """The columns of a regression. Rows are in the ``order`` of their clusters, times the ``root`` of their weights.
 
-    ``adjusted`` times the residuals is what each cluster adds to the error of the coefficient at ``position``, by CR2.
+    ``adjusted`` times the residuals is what each cluster adds to the error of the coefficient, by CR2.
     """
 
     order: NDArray[np.int_]
@@ -40,7 +40,7 @@ class _Design:
     df: float
 
 
-#: The last designs by what they are made of: many models, and pairs of them, answer the same items.
+#: The last designs, by a digest of their inputs: many models, and pairs of them, answer the same items.
 _DESIGNS: OrderedDict[bytes, _Design] = OrderedDict()
 _KEPT = 64
 
@@ -109,10 +109,9 @@ def coefficients(
 def coefficient_replicates(
     outcome: ArrayLike, columns: ArrayLike, weights: ArrayLike, clusters: ArrayLike, position: int = 0
 ) -> Replicates:
-    """The same coefficient by clusters, with the same variance and degrees of freedom; missing where it is not
-    identified.
+    """Replicates of :func:`coefficient`, with its variance and degrees of freedom; NaN if it is not identified.
 
-    What it is without a cluster is that up to the factor by which CR2 corrects the cluster's residuals.
+    Values without a cluster are exact only up to the factor by which CR2 corrects that cluster's residuals.
     """
     (found,) = coefficients_replicates(np.asarray(outcome, float)[:, None], columns, weights, clusters, position)
     return found
@@ -136,7 +135,7 @@ def coefficients_replicates(
 
 
 def _adjusted_rows(x: Array, half: Array, position: int, ends: NDArray[np.int_]) -> tuple[Array, float]:
-    """What the residual of each row adds to its cluster's part of the error, and degrees of freedom; clusters end at
+    """The factor of each row's residual in its cluster's part of the error, and degrees of freedom; clusters end at
     ``ends``."""
     rows, norms, pulls = [], [], []
     for start, end in pairwise(ends):
@@ -152,7 +151,7 @@ def _adjusted_rows(x: Array, half: Array, position: int, ends: NDArray[np.int_])
 
 
 def _inverse_half(x: Array, position: int) -> tuple[Array, bool]:
-    """L, of which L L' is the pseudo-inverse of x'x, and whether the rows determine the coefficient at ``position``."""
+    """L, with L L' the pseudo-inverse of x'x, and whether the rows determine the coefficient at ``position``."""
     scale = np.sqrt((x**2).sum(axis=0))
     scale[scale == 0] = 1.0
     values, vectors = np.linalg.eigh((x / scale).T @ (x / scale))
@@ -162,7 +161,7 @@ def _inverse_half(x: Array, position: int) -> tuple[Array, bool]:
 
 
 def _adjusted(z: Array, at: Array) -> Array:
-    """(I - z z')^(-1/2) z ``at`` for the rows z of a cluster, with the root's inverse 0 where I - z z' is."""
+    """(I - z z')^(-1/2) z ``at`` for the rows z of a cluster; the inverse root is 0 where I - z z' is singular."""
     left, singular, right = np.linalg.svd(z, full_matrices=False)
     kept = 1 - singular**2
     scaled = np.where(kept > _SINGULAR, singular / np.sqrt(np.maximum(kept, _SINGULAR)), 0.0)
@@ -177,7 +176,7 @@ class MeanSquare(NamedTuple):
 
 
 def mean_squares(values: Array) -> dict[tuple[int, ...], MeanSquare]:
-    """Of a crossed array with a value in each cell: by the axes of an effect, as (0,) or (0, 2)."""
+    """The mean squares of a crossed array with a value in each cell, by the axes of an effect, as (0,) or (0, 2)."""
     found = {}
     axes = range(values.ndim)
     for size in range(1, values.ndim + 1):
@@ -197,7 +196,7 @@ def combination(
     """The sum of mean squares times their ``weights``, and its 95% interval by the modified large-sample method.
 
     Ting, Burdick, Graybill, Jeyaratnam and Lu (1990), for independent mean squares of normal effects. The value can be
-    below 0 where a weight is.
+    negative if a weight is.
     """
     terms = [(weight, *squares[axes]) for axes, weight in weights.items() if weight and squares[axes].df]
     value = sum(weight * square for weight, square, _ in terms)
@@ -206,7 +205,7 @@ def combination(
 
 
 def _variance(terms: Sequence[tuple[float, float, int]]) -> float:
-    """The square of the distance from the value to its lower limit; to the upper one where all weights change sign."""
+    """The squared distance from the value to its lower limit; to the upper one, if all weights have the other sign."""
     tail, total = (1 - CONFIDENCE) / 2, 0.0
     up, down = ([(abs(w) * s, df) for w, s, df in terms if sign * w > 0] for sign in (1, -1))
     total += sum((_above(df, tail) * x) ** 2 for x, df in up) + sum((_below(df, tail) * x) ** 2 for x, df in down)
@@ -220,10 +219,10 @@ def _variance(terms: Sequence[tuple[float, float, int]]) -> float:
 
 
 def _above(df: int, tail: float) -> float:
-    """By what share a mean square may lie above its expectation."""
+    """The share of a mean square by which it may lie above its expectation."""
     return 1 - df / float(scipy.special.chdtri(df, tail))
 
 
 def _below(df: int, tail: float) -> float:
-    """By how many times itself a mean square may lie below it."""
+    """How far a mean square may lie below its expectation, in multiples of itself."""
     return df / float(scipy.special.chdtri(df, 1 - tail)) - 1

@@ -1,7 +1,7 @@
-"""An estimate with what it would be without each cluster: enough to test it, and to compare it with another's.
+"""Estimates with their values without each cluster: enough to test an estimate, and to compare two.
 
-Two models that answer the same items share the items' accidents, so that a difference varies far less than its parts.
-What each would be without a cluster says how they vary together, whatever the estimate is a function of.
+Two models that answer the same items share the items' peculiarities, so their difference varies far less than its
+parts. The values without each cluster show how the two vary together, whatever function of the answers they are.
 """
 
 import itertools
@@ -19,12 +19,12 @@ from biasatlas.stats.intervals import Inference, crossed, student
 
 @dataclass(frozen=True)
 class Replicates:
-    """``value``; ``without`` each cluster, by its label; and ``pull``, the share of the weight that each has (sums to
-    1).
+    """An estimate: its ``value``; that ``without`` each cluster, by label; and each cluster's ``pull``, its share of
+    the weight (they sum to 1).
 
-    The variance is sum (1 - pull) (without - value)^2. Of a mean or ratio whose weights are the pull that is CR2, of
-    any other smooth function, where every cluster pulls alike, the delete-a-group jackknife. Degrees of freedom are
-    Bell and McCaffrey's for these weights, clusters - 1 where they are equal, unless ``df`` says otherwise.
+    The variance is sum (1 - pull) (without - value)^2. For a mean or ratio with the pull as weights, this is CR2; for
+    other smooth functions, with equal pull, it is the delete-a-group jackknife. Degrees of freedom are ``df`` if given,
+    else Bell and McCaffrey's for these weights (clusters - 1 if they are equal).
     """
 
     value: float
@@ -56,7 +56,7 @@ class Replicates:
         return self.value - (1 - self.pull.to_numpy(float)) * self.without.to_numpy(float)
 
     def minus(self, other: "Replicates | Crossed") -> "Replicates":
-        """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
+        """This minus ``other``, which has the same clusters. Raises ValueError if these differ."""
         if isinstance(other, Crossed):
             raise ValueError("the estimates are of different factors")
         if not self.without.index.sort_values().equals(other.without.index.sort_values()):
@@ -71,11 +71,10 @@ class Replicates:
 
 @dataclass(frozen=True)
 class Crossed:
-    """One estimate of rows that several factors are sampled in, by names of factors: its replicates by each set of
-    them.
+    """One estimate over several sampled factors: its replicates ``by`` each set of them.
 
-    A set is a tuple of names; rows that agree in all of them are a cluster. Where a single cluster is asked for, it is
-    one of the factor with the fewest levels.
+    A set is a tuple of names; rows that agree in all of these factors are a cluster. Properties and methods that need a
+    single sort of cluster use the factor with the fewest levels.
     """
 
     by: Mapping[tuple[str, ...], Replicates]
@@ -107,7 +106,7 @@ class Crossed:
         return self._coarsest.parts()
 
     def own(self) -> Array:
-        """What each of them adds to the value."""
+        """What each of these clusters adds to the value."""
         return self._coarsest.own()
 
     def inference(self) -> Inference:
@@ -115,7 +114,7 @@ class Crossed:
         return crossed({names: part.inference() for names, part in self.by.items()})
 
     def minus(self, other: "Replicates | Crossed") -> "Crossed":
-        """This less the ``other``, of the same clusters. Raises ValueError where they differ."""
+        """This minus ``other``, which has the same clusters. Raises ValueError if these differ."""
         if not isinstance(other, Crossed) or self.by.keys() != other.by.keys():
             raise ValueError("the estimates are of different factors")
         return Crossed({names: part.minus(other.by[names]) for names, part in self.by.items()})
@@ -126,14 +125,12 @@ class Crossed:
 
 
 def crossed_replicates(make: Callable[[Array], Replicates], factors: Mapping[str, ArrayLike]) -> Crossed:
-    """What ``make`` makes of clusters (a label a row), by every set of ``factors``: names -> labels of the same
-    rows."""
+    """The result of ``make`` for the rows' clusters, by every set of ``factors`` (name -> labels of the same rows)."""
     return Crossed({names: make(labels) for names, labels in cluster_sets(factors)})
 
 
 def cluster_sets(factors: Mapping[str, ArrayLike]) -> Iterator[tuple[tuple[str, ...], Array]]:
-    """Every set of ``factors`` that is not empty, as their names, with the cluster of each row: alike in all of
-    them."""
+    """Yield every non-empty set of ``factors``, as their names, and each row's cluster: rows alike in all of them."""
     texts = {name: pd.Series(np.asarray(values)).astype(str).fillna("") for name, values in factors.items()}
     for size in range(1, len(factors) + 1):
         for names in itertools.combinations(factors, size):
@@ -145,9 +142,9 @@ def cluster_sets(factors: Mapping[str, ArrayLike]) -> Iterator[tuple[tuple[str, 
 
 
 def ratio_replicates(numerator: ArrayLike, denominator: ArrayLike, clusters: ArrayLike) -> Replicates:
-    """Of the sum of ``numerator`` over the sum of ``denominator`` (0 or more), rows in ``clusters``.
+    """Replicates of the sum of ``numerator`` over the sum of ``denominator`` (0 or more), rows in ``clusters``.
 
-    Rows that miss a value are left out, and clusters without weight.
+    Rows with a missing value and clusters without weight are left out.
     """
     top, bottom = np.asarray(numerator, float), np.asarray(denominator, float)
     known = np.isfinite(top) & np.isfinite(bottom)
@@ -164,9 +161,9 @@ def ratio_replicates(numerator: ArrayLike, denominator: ArrayLike, clusters: Arr
 
 
 def replicates(statistic: Callable[[Array], Array], sums: Array, clusters: ArrayLike) -> Replicates:
-    """Of a function of the totals of ``sums``, (clusters, sums) with a label each; it maps (..., sums) to (..., 1).
+    """Replicates of ``statistic``, which maps (..., sums) to (..., 1), at the totals of ``sums``, (clusters, sums).
 
-    Left out are clusters whose sums are all 0.
+    ``clusters`` are their labels. Clusters whose sums are all 0 are left out.
     """
     there = (sums != 0).any(axis=1)
     sums, index = sums[there], pd.Index(np.asarray(clusters)[there])

@@ -1,11 +1,10 @@
-"""What may be said of answers that are analysed more than once: error spending (Lan and DeMets 1983), repeated
-p-values.
+"""Tests of answers that are analysed more than once: error spending (Lan and DeMets 1983) and repeated p-values.
 
-Answers come in rounds, and each round is analysed. At 5% a round, three models in twenty without bias would be called
-biased at some round. So the error is spent, bit by bit (:func:`spending`). What a round may add gives the level
-of its tests and of its interval, by the recursion of Armitage, McPherson and Rowe (1969) from the information (1 /
-SE^2) that each analysis was measured to have. The items of a round are among those of the next, so that what comes in
-between is independent of what was there, also of clusters that both have.
+Answers come in rounds, and each round is analysed. With tests at 5% in each round, three in twenty models without bias
+would be called biased in some round. So each round may spend only a part of the error (:func:`spending`). That part
+gives the level of the round's tests and interval, by the recursion of Armitage, McPherson and Rowe (1969), from the
+measured information (1 / SE^2) of each analysis. Each round includes the items of the one before, so what it adds is
+independent of what was there, even if both have items of the same clusters.
 """
 
 import math
@@ -19,21 +18,21 @@ from scipy.special import ndtr
 
 from biasatlas.stats import Array
 
-#: Nodes of the quadrature, and how many standard errors it reaches: where information hardly grows, fewer nodes miss
-#: what comes between two of them.
+#: Nodes of the quadrature, and how many standard errors it covers. Where information hardly grows, fewer nodes would
+#: miss what lies between two of them.
 _NODES, _REACH = 128, 6.5
-#: Measured information falls where an error was estimated too small before; an analysis counts as at least so many
-#: times the last.
+#: Measured information can fall, if a standard error was estimated too small before. Each analysis counts as having at
+#: least this many times the information of the last.
 _GAIN = 1.02
-#: With fewer degrees of freedom, less of the error is spent early: multiplied by (df / _DF) ** _DF_POWER.
+#: With fewer degrees of freedom than ``_DF``, early spending is multiplied by (df / _DF) ** _DF_POWER.
 _DF, _DF_POWER = 20, 4
-#: P-values below this are of no use to anybody, and cannot be told apart.
+#: Smaller p-values count as this.
 _LEAST = 1e-14
 
 
 class Analysis(NamedTuple):
-    """One interim analysis of an estimate: when a ``share`` of the items (above 0, at most 1) was asked, with
-    ``information`` 1 / SE^2 and what its degrees of freedom are worth."""
+    """One interim analysis of an estimate: the ``share`` of the items asked by then (above 0, at most 1), its
+    ``information`` 1 / SE^2, and its effective degrees of freedom."""
 
     share: float
     information: float
@@ -41,12 +40,12 @@ class Analysis(NamedTuple):
 
 
 def spending(analyses: Sequence[Analysis]) -> float:
-    """How much of the error is spent by the last of ``analyses``, 0 to 1: rising, and 1 when everything was asked.
+    """The share of the error spent by the last of ``analyses``, 0 to 1: it rises, and is 1 once everything was asked.
 
-    A fifth, most of it between a tenth and a half, so that a plain bias takes few items; the rest by the eighth power
-    of the share, for the end. Where half of the items tell half, asking once finds at most 4% more weak biases.
-    Spending that finds more takes more items of a plain bias. With few degrees of freedom a small part of the error
-    finds next to nothing, so less is spent before the end.
+    A fifth is spent early, mostly between a tenth and a half of the items, so that a plain bias takes few items. The
+    rest grows with the eighth power of the share, and is for the end. If half of the items have half of the
+    information, asking all at once finds at most 4% more weak biases; spending that finds more takes more items for a
+    plain bias. With few degrees of freedom a small part of the error finds next to nothing, so less is spent early.
     """
     if not analyses or analyses[-1].share >= 1:
         return float(len(analyses) > 0)
@@ -61,8 +60,7 @@ def spending(analyses: Sequence[Analysis]) -> float:
 def levels(
     analyses: Sequence[Analysis], total: float, spent: Callable[[Sequence[Analysis]], float] = spending
 ) -> list[float]:
-    """The two-sided level of each of ``analyses`` (shares rising), with which all of them err in ``total`` of null
-    cases.
+    """The two-sided levels of ``analyses`` (by rising share) with which any of them errs in ``total`` of null cases.
 
     ``spent`` maps the analyses so far to the share of the error that is spent by then, 0 to 1 and rising.
     """
@@ -71,8 +69,8 @@ def levels(
 
 
 class _Looked(NamedTuple):
-    """The least |z| at an analysis that is beyond chance, the information and error spent by then, and where the sum of
-    the scores lies that has crossed no bound yet."""
+    """The state after an analysis: the |z| at which it rejects, the information and error spent by then, and the
+    distribution of the sum of the scores where it has crossed no bound yet (``mass`` at ``nodes``)."""
 
     bound: float
     information: float
@@ -83,7 +81,7 @@ class _Looked(NamedTuple):
 
 @lru_cache(4096)
 def _looked(analyses: tuple[Analysis, ...], total: float, spent: Callable[[Sequence[Analysis]], float]) -> _Looked:
-    """The last of ``analyses``."""
+    """The state after the last of ``analyses``."""
     if not analyses:
         return _Looked(0.0, 0.0, 0.0, np.zeros(1), np.ones(1))
     before = _looked(analyses[:-1], total, spent)
@@ -95,7 +93,7 @@ def _looked(analyses: tuple[Analysis, ...], total: float, spent: Callable[[Seque
         beyond = (-bound * scale - before.nodes) / step, (before.nodes - bound * scale) / step
         return float(before.mass @ (ndtr(beyond[0]) + ndtr(beyond[1])))
 
-    # Beyond 40 standard errors nothing is left; where all is to be spent the bound is 0.
+    # Nothing lies beyond 40 standard errors. If all that is left is to be spent, the bound is 0.
     open_ = crossing(0.0) > new > 0
     bound = scipy.optimize.brentq(lambda b: crossing(b) - new, 0.0, 40.0, xtol=1e-10) if open_ else 0.0
     x, weights = _quadrature()
@@ -117,8 +115,7 @@ def level(analyses: Sequence[Analysis], total: float) -> float:
 
 
 def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
-    """The least total error at which ``p`` at the last of ``analyses`` would be beyond chance, at least ``p``; missing
-    stays so."""
+    """The smallest total error at which the last of ``analyses`` rejects with ``p``; at least ``p``. NaN stays NaN."""
     if not analyses or math.isnan(p):
         return p
     before, now = (spending(part) for part in (analyses[:-1], analyses))
@@ -138,8 +135,7 @@ def repeated_p(analyses: Sequence[Analysis], p: float) -> float:
 def expected(
     analyses: Sequence[Analysis], bias: float, smallest: float, total: float, draws: int = 4000
 ) -> tuple[float, float]:
-    """The share of the items that a verdict takes on average at a true ``bias``, and the chance (0 to 1) that there is
-    one.
+    """The mean share of the items that are asked at a true ``bias``, and the probability (0 to 1) of a verdict.
 
     ``total`` is the error that may be spent. Values of nested rounds are simulated: their sum of scores grows by
     independent normal steps.

@@ -1,4 +1,4 @@
-"""Student's t-tests and Cohen's d from moments, and tests by exchange and by signs.
+"""Student's t-tests and Cohen's d from moments, an exchange test and a sign-flip test.
 
 For one pair of samples scipy.stats.ttest_rel and ttest_ind give the same t.
 """
@@ -30,15 +30,15 @@ class Moments:
     difference_variance: Array
 
     def columns(self, chosen: slice) -> "Moments":
-        """Those of some columns."""
+        """The moments of some columns."""
         return Moments(*(getattr(self, field.name)[..., chosen] for field in fields(self)))
 
 
 def moments(first: Array, second: Array, counts: Array | None = None) -> Moments:
     """Moments of each column of ``first`` and ``second``, both (units, columns), leaving out pairs that lack a value.
 
-    ``counts`` (resamples, units) says how often each unit occurs in each resample, as
-    the jackknife leaves one out; without it every unit occurs once.
+    ``counts`` (resamples, units) says how often each unit occurs in each resample (in a jackknife, one occurs 0 times);
+    without it every unit occurs once.
     """
     present = np.isfinite(first) & np.isfinite(second)
     weights = np.ones((1, len(present))) if counts is None else counts
@@ -95,8 +95,8 @@ def independent_t(pairs: Moments) -> tuple[Array, Array]:
 def exchanged(values: Array, draws: int = 9999, seed: int = 0) -> float:
     """One-sided p-value that the first column of ``values`` (blocks, columns) is not above the others.
 
-    Under the null the columns of a block are exchangeable, and so is which of them is called the first, independently
-    in each block: (1 + draws whose sum over blocks is at least the first column's) / (1 + draws).
+    Under the null the columns of a block are exchangeable, so that any of them could be the first, independently in
+    each block. The p-value is (1 + draws whose sum over blocks is at least the first column's) / (1 + draws).
     """
     rng = np.random.default_rng(seed)
     centred = values - values.mean(axis=1, keepdims=True)
@@ -110,8 +110,8 @@ def signed_blocks(products: Array, first: NDArray[np.int_], second: NDArray[np.i
     """Sums of ``products`` under every sign vector, (blocks, sign vectors), the observed one first.
 
     Product i has the signs number ``first[i]`` and ``second[i]`` (whole numbers from 0), each 1 or -1. A block holds
-    the products that share signs, directly or through others; the sign of its first member is 1 without loss. A block
-    with fewer signs than the largest repeats its sums, which changes no distribution.
+    the products that share signs, directly or through others; the sign of its first member is 1, without loss of
+    generality. A block with fewer signs than the largest repeats its sums, which changes no distribution.
     """
     count = int(max(first.max(), second.max())) + 1
     shares = scipy.sparse.coo_matrix((np.ones(len(first)), (first, second)), shape=(count, count))
@@ -134,7 +134,7 @@ def flip_p(values: Array) -> float:
     ``values`` is (blocks, sign vectors): a row holds the block's sum of products under every sign vector, the observed
     one first; under the null all are equally likely, independently by block. Lugannani and Rice's saddlepoint
     approximation in Barndorff-Nielsen's form, Phi(-(w + log(u / w) / w)); exact at the maximum, normal near 0. Blocks
-    that do not vary are left out. 1.0 where none varies.
+    that do not vary are left out; 1.0 if none varies.
     """
     spread = values.var(axis=1)
     values, spread = values[spread > 0], spread[spread > 0]

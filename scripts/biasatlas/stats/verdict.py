@@ -1,9 +1,9 @@
-"""The one verdict: what a run can say of each claim about a model, or about two, with all of its tests counted.
+"""Verdicts: what a run can say about each claim on a model or a pair of models, corrected for all of its tests.
 
 A claim is *biased* where its distance from neutral is at least the smallest effect that matters, *unbiased* where it is
 less, *undecided* where the data allow both, and *untestable* where these data, or this metric, cannot decide.
-Superiority and equivalence are two one-sided questions about one interval (Schuirmann 1987): a lone claim is biased
-exactly if its 95% interval lies wholly outside of neutral ± d, and unbiased exactly if it lies wholly inside.
+Superiority and equivalence are two one-sided questions about one interval (Schuirmann 1987): a claim tested alone is
+biased exactly if its 95% interval lies wholly outside neutral ± d, and unbiased exactly if it lies wholly inside.
 """
 
 import math
@@ -25,7 +25,7 @@ STATES: tuple[State, ...] = ("biased", "unbiased", "undecided", "untestable")
 #: A standard error counts as at least this share of the smallest effect that matters: rounding is no effect.
 ROUNDING = 1e-6
 
-#: Beyond so many times the sample, how many there would have to be says nothing.
+#: If more than this many times the data would be needed, no number is given.
 _MANY = 100
 
 
@@ -35,7 +35,7 @@ def spaced(unit: str) -> str:
 
 
 def words(state: str, smallest: float, unit: str, pair: bool = False) -> str:
-    """A state as it is said of a model, or a ``pair`` of models; ``smallest`` is the smallest effect that matters, in
+    """A model's state in words, or that of a ``pair`` of models; ``smallest`` is the smallest effect that matters, in
     ``unit``."""
     size = f"{smallest:g}{spaced(unit)}"
     if state == "biased":
@@ -53,16 +53,17 @@ class Claim:
     ``family`` names the model (or pair) and the benchmark; families are tested before their members. ``value``,
     ``neutral`` and ``smallest`` (the smallest effect that matters, above 0) have the metric's unit. ``se`` and ``df``
     are the standard error and Student's degrees of freedom over every sampled factor; missing (NaN) where there is no
-    interval. ``interval`` is that of its level (see ``analyses``) where it is not Student's. ``squared``: all of these
-    are squares of the metric, with its sign. ``factors`` counts the levels of each sampled factor. Below ``lower_from``
-    levels of any factor a claim cannot be called biased, below ``upper_from`` it cannot be called unbiased: there the
-    one-sided limits do not cover. ``own_p`` is the p-value of a test of the metric's own that the value is neutral, and
-    ``floor`` the least it can give. ``bounds`` are the values (low, high) that missing answers could have made of it;
-    no interval of theirs is known. ``member`` is false for a claim over all categories whose categories are claims
-    themselves. ``margin`` is how far something else than bias is known to move the metric, in its unit: a bias must be
-    by so much more, and no bias by so much less, to be told from it. ``untestable`` says in words why no data could
-    decide; empty where they could. ``analyses`` are those that were made of it so far, this one last, where its items
-    are asked in rounds: its p-values are then repeated ones, and its interval holds the value at all of them.
+    interval. ``interval`` is given if the interval (at the level of ``analyses``) is not Student's. ``squared``: these
+    numbers are squares of the metric, with its sign. ``factors`` counts the levels of each sampled factor. With fewer
+    than ``lower_from`` levels of any factor a claim cannot be called biased, with fewer than ``upper_from`` it cannot
+    be called unbiased: the one-sided limits do not cover. ``own_p`` is the p-value of the metric's own test that the
+    value is neutral, and ``floor`` the smallest that this test can give. ``bounds`` (low, high) are the extreme values
+    that missing answers could have led to; these have no interval. ``member`` is false for a claim over all categories
+    whose categories are claims themselves. ``margin`` is how far something other than bias is known to move the metric,
+    in its unit: a biased claim must lie that much farther from neutral, an unbiased one that much nearer.
+    ``untestable`` says in words why no data could decide; empty if they could. If items are asked in rounds,
+    ``analyses`` are those so far, this one last: p-values are then repeated ones, and the interval holds the value at
+    all of them.
     """
 
     family: str
@@ -86,12 +87,12 @@ class Claim:
 
     @property
     def outer(self) -> float:
-        """The distance from neutral beyond which it is biased, whatever else moves it."""
+        """The distance from neutral beyond which it is biased, even if confounders moved it by ``margin``."""
         return (math.sqrt(self.smallest) + self.margin) ** 2 if self.squared else self.smallest + self.margin
 
     @property
     def inner(self) -> float:
-        """The distance from neutral within which it is unbiased, whatever else moves it."""
+        """The distance from neutral within which it is unbiased, even if confounders moved it by ``margin``."""
         root = math.sqrt(self.smallest) if self.squared else self.smallest
         return max(root - self.margin, 0.0) ** (2 if self.squared else 1)
 
@@ -101,12 +102,12 @@ class Verdict:
     """What is said of a claim: its ``state``, and ``why`` in a sentence.
 
     ``value``, ``neutral``, ``smallest``, the 95% interval from ``low`` to ``high``, and ``findable``, the smallest
-    bias that this run would have called biased four times in five by itself, have the metric's unit. ``p_outside`` is
-    the p-value that the bias is at most the smallest effect that matters, ``p_inside`` that it is at least that; ``q``
-    is the latter's of what is unbiased and else the former's, corrected for all tests of the run. ``counted_low`` and
-    ``counted_high`` are the interval that decides, since it counts all tests of the run, missing answers and
-    confounders: what can be decided is biased exactly if it lies wholly outside of neutral ± ``smallest``, unbiased
-    exactly if wholly inside. Unknown: NaN, of these two where no limit covers on that side.
+    bias that this run would call biased with 80% power if tested alone, have the metric's unit. ``p_outside`` is the
+    p-value of the hypothesis that the bias is at most the smallest effect that matters, ``p_inside`` that it is at
+    least that; ``q`` is ``p_inside`` of unbiased claims, ``p_outside`` of others, corrected for all tests of the run.
+    ``counted_low`` and ``counted_high`` are the interval that decides, since it allows for all tests of the run,
+    missing answers and confounders: a testable claim is biased exactly if it lies wholly outside neutral ±
+    ``smallest``, unbiased exactly if wholly inside. Unknown numbers are NaN; so is a limit that does not cover.
     """
 
     state: State
@@ -162,7 +163,7 @@ def judge(claims: Sequence[Claim], alpha: float = ALPHA) -> list[Verdict]:
 
 
 class _Tests(NamedTuple):
-    """The p-values of a claim, what they come to among all of the run, and the p-value that would surely be enough.
+    """The p-values of a claim, raw and corrected for all tests of the run, and a p-value that is always low enough.
 
     Biased (or unbiased) exactly where ``counted_outside`` (or ``counted_inside``) is at most the level of the run.
     """
@@ -179,7 +180,7 @@ class _Tests(NamedTuple):
 
 
 def untestable(claim: Claim) -> str:
-    """Why a claim cannot be decided, whatever the data of its form say; empty where it can."""
+    """Why a claim cannot be decided; empty if it can."""
     if claim.untestable:
         return claim.untestable
     if not math.isfinite(claim.value):
@@ -191,7 +192,7 @@ def untestable(claim: Claim) -> str:
 
 
 def _sound(claim: Claim) -> dict[str, bool]:
-    """What must hold of a claim's numbers, by what is said where it does not; what is missing (NaN) never holds."""
+    """A fault of a claim's numbers, in words -> whether they are free of it; missing numbers (NaN) never are."""
     p, slack = claim.own_p or 0.0, ROUNDING * claim.smallest
     low, high = claim.interval or (claim.value, claim.value)
     least, most = claim.bounds or (0.0, 0.0)
@@ -208,25 +209,25 @@ def _sound(claim: Claim) -> dict[str, bool]:
 
 
 def _fewest(claim: Claim) -> tuple[str, float]:
-    """The sampled factor with the fewest levels."""
+    """The sampled factor with the fewest levels, and their number."""
     return min(claim.factors.items(), key=lambda pair: pair[1], default=("", math.inf))
 
 
 def _too_few(factor: str, levels: float, needed: int) -> str:
-    # People who have not read what a cluster is read this.
+    # Readers of this may not know what a cluster is.
     name, times = factor.replace("clusters", "independent sets of questions"), needed / levels if levels else math.inf
     more = "" if times == math.inf else f"needs about {times:.{0 if times >= 2 else 1}f} times the data: "
     return f"{more}{needed} {name}, not {levels:g}"
 
 
 def _quantile(claim: Claim) -> float:
-    """Student's at the claim's own level: that of its interval."""
+    """Student's quantile at the level of the claim's interval."""
     with confidence(1 - level(claim.analyses, ALPHA)):
         return quantile(claim.df)
 
 
 def _interval(claim: Claim) -> tuple[float, float]:
-    """The interval that holds the value in 95% of runs; at all analyses, where there are several."""
+    """The interval that holds the value in 95% of runs; if there are several analyses, at all of them."""
     if claim.interval is not None:
         return claim.interval
     half = _quantile(claim) * max(claim.se, ROUNDING * claim.smallest)
@@ -234,8 +235,7 @@ def _interval(claim: Claim) -> tuple[float, float]:
 
 
 def _errors(claim: Claim) -> tuple[float, float]:
-    """The standard error on either side: Student's, or by which Student's interval would have the limit that there
-    is."""
+    """The standard errors below and above the value: those with which Student's interval has the claim's limits."""
     low, high = _interval(claim)
     least, t = ROUNDING * claim.smallest, _quantile(claim)
     return max((claim.value - low) / t, least), max((high - claim.value) / t, least)
@@ -253,7 +253,7 @@ def p_outside(claim: Claim) -> float:
 
 
 def p_inside(claim: Claim) -> float:
-    """The p-value that the bias is at least the smallest effect that matters, on the side where it is the greater."""
+    """The p-value that the bias is at least the smallest effect that matters, on the side with the larger p-value."""
     below, above = _errors(claim)
     x = claim.value - claim.neutral
     return max(_p(claim, claim.inner + x, below), _p(claim, claim.inner - x, above))
@@ -288,20 +288,20 @@ def _moved(claim: Claim) -> str:
 
 
 def _with_missing(claim: Claim) -> tuple[float, float]:
-    """The interval from the lowest to the highest that missing answers could have moved it."""
+    """The interval, widened on each side by as much as missing answers could have moved the value."""
     low, high = _interval(claim)
     least, most = claim.bounds or (claim.value, claim.value)
     return low + min(least - claim.value, 0.0), high + max(most - claim.value, 0.0)
 
 
 def _distances(claim: Claim, low: float, high: float) -> tuple[float, float]:
-    """How near neutral and how far from it values from ``low`` to ``high`` come."""
+    """The smallest and the largest distance from neutral of values from ``low`` to ``high``."""
     low, high = low - claim.neutral, high - claim.neutral
     return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
 
 
 def _open(claim: Claim, tests: _Tests) -> str:
-    """What an undecided claim may still be."""
+    """Why the data leave a claim undecided."""
     low, high = _interval(claim)
     if min(tests.outside, tests.inside) <= ALPHA:
         return "too close to call, corrected for all tests of this run"
@@ -313,7 +313,7 @@ def _open(claim: Claim, tests: _Tests) -> str:
 
 
 def _more(claim: Claim, factor: str) -> str:
-    """How many times the sample would decide by itself, were the value to stay; errors shrink with its root."""
+    """How many times the data would decide the claim alone if its value stayed; errors shrink with the root of that."""
     x = claim.value - claim.neutral
     below, above = _errors(claim)
     beyond = max(abs(x) - claim.outer, claim.inner - abs(x))
@@ -329,10 +329,9 @@ def _more(claim: Claim, factor: str) -> str:
 
 
 def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
-    """The interval that decides a claim, in its own (maybe squared) unit without its ``margin``; NaN where no limit
-    covers.
+    """The interval that decides a claim, in its (maybe squared) unit, before ``margin``; NaN where no limit covers.
 
-    Its level is that at which the claim's own p-value is judged among all of the run.
+    Its level is the one at which the run's correction judges the claim's p-value.
     """
     x, (_, levels) = claim.value - claim.neutral, _fewest(claim)
     far = abs(x) >= claim.inner
@@ -342,7 +341,7 @@ def _counted(claim: Claim, tests: _Tests, alpha: float) -> tuple[float, float]:
     below, above = _errors(claim)
     low, high = _with_missing(claim)
     low, high = min(claim.value - t * below, low), max(claim.value + t * above, high)
-    if (claim.own_p or 0.0) > allowed:  # its own test does not tell it from neutral
+    if (claim.own_p or 0.0) > allowed:  # its own test does not distinguish it from neutral
         low, high = min(low, claim.neutral), max(high, claim.neutral)
     near = levels >= (claim.lower_from if far else min(claim.lower_from, claim.upper_from))
     beyond = levels >= claim.upper_from

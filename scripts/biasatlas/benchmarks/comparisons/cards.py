@@ -16,20 +16,20 @@ from biasatlas.stages import fields_affecting
 #: A validity card, as a mapping of its columns.
 Card = Mapping[str, Any]
 
-#: Why a card beside a description says nothing.
+#: Why a card beside a description does not count.
 CHANGED = "the description or its data have changed since: run validate-benchmark again"
 
 
 def card_file(benchmark: str) -> Path | None:
-    """Where `validate-benchmark` writes the cards of a described benchmark: beside its description; else None."""
+    """Where `validate-benchmark` writes a benchmark's cards: beside its description; None without one."""
     path = registry.description_file(benchmark)
     return path and path.with_suffix(".cards.csv")
 
 
 def made_from(benchmark: str, folder: str | Path | None) -> str:
-    """What decides items and scores of a described benchmark, its description and its data, as 16 hex digits.
+    """A digest (16 hex digits) of what decides items and scores of a described benchmark: its description and data.
 
-    The data are those in ``folder``, or the pinned files of its source (None). Files as pinned count alike in both.
+    The data are those in ``folder``, or (None) the pinned files of its source. A pinned file gives the same in both.
     """
     described = registry.description(benchmark)
     if not isinstance(described, Rows):
@@ -48,9 +48,9 @@ def made_from(benchmark: str, folder: str | Path | None) -> str:
 
 
 def read_cards(given: Mapping[str, Any]) -> list[Card]:
-    """The cards in the file ``shipped``, and in those ``beside`` a description: benchmark -> file, digests of its data.
+    """The cards in the file ``shipped``, and in those ``beside`` descriptions (benchmark -> file, digests of its data).
 
-    A card of other data, or of an earlier description, is "inconclusive", and says so.
+    A card made from other data, or an earlier description, becomes "inconclusive", and says why.
     """
     from biasatlas.files import read_csv
 
@@ -63,12 +63,12 @@ def read_cards(given: Mapping[str, Any]) -> list[Card]:
 
 
 def in_rounds(card: Card) -> bool:
-    """Whether it is of models that were asked in rounds: of a study whose name says so."""
+    """Whether a card is about models that were asked in rounds, as the name of its study says."""
     return str(card.get("study", "")).endswith("_rounds")
 
 
 def subject(card: Card) -> str:
-    """What it is of, in words."""
+    """What a card is about, in words."""
     return f"{card['of']}, in rounds" if in_rounds(card) else str(card["of"])
 
 

@@ -1,4 +1,4 @@
-"""What comparisons of models, and of benchmarks, hold: captions, metrics, tables side by side. Light, for planning."""
+"""Captions and metrics of comparisons of models and of benchmarks. Planning imports this: keep it light."""
 
 from biasatlas.benchmarks.contract import Metric
 
@@ -86,11 +86,11 @@ _DBB = (
     ("stereoset", "prompted"),
     ("stereoset", "scores"),
 )
-#: Comparison -> (benchmark, table) that stand side by side in it.
+#: Comparison -> the (benchmark, table) that it puts side by side.
 COMPARED = {"scores": _DBB, "refusals": _DBB, "sizes": (("mcbe", "sizes_elsewhere"), ("cbbq", "bias"))}
 
-#: The categories that a benchmark is measured on in its paper, where they are not all: these eight have BBQ's 12,254
-#: questions in each context (DBB's paper names none).
+#: The categories that a benchmark is measured on in DBB's paper, if not all. It names none for BBQ; these eight have
+#: the 12,254 questions in each context of its Table 1.
 POPULATIONS = {
     "bbq": (
         *("Age", "Disability_status", "Gender_identity", "Nationality"),
@@ -98,7 +98,7 @@ POPULATIONS = {
     )
 }
 
-#: (kind, name) of what puts DBB's concepts beside the BBQ questions that they were made from -> its caption.
+#: (kind, name) -> caption, for comparisons of DBB's concepts with the BBQ questions that they were made from.
 MATCHES = {
     ("table", "dbb_bbq"): "DBB's concepts beside the BBQ questions that they were made from",
     (

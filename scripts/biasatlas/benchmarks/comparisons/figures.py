@@ -1,4 +1,4 @@
-"""Comparisons as pictures."""
+"""Figures of comparisons."""
 
 import math
 from collections.abc import Mapping
@@ -14,16 +14,16 @@ from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, model
 from biasatlas.benchmarks.shared.styles import Style, Styles
 from biasatlas.stats.verdict import STATES
 
-#: Inches: a panel's width.
+#: The width of a panel, in inches.
 _WIDTH = 4.2
-#: Differences that a figure shows; the table has them all.
+#: The most numbers that a figure shows; the table has them all.
 _ROWS = 9
 
 
 def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
     """How far each other model lies from the first, on the same items, in smallest effects that matter.
 
-    Of what can get a verdict: numbers over all categories first, then the largest; ``table`` has the rest.
+    Only of numbers that can get a verdict: those over all categories first, then the largest; ``table`` has the rest.
     """
     testable = table["verdict"].isin(set(STATES) - {"untestable"}) & table["value"].notna()
     rows = table[(table["metric"] == "difference") & testable]
@@ -56,8 +56,8 @@ def draw_pairs(table: pd.DataFrame, styles: Styles) -> Figure:
 def draw_framings(table: pd.DataFrame, styles: Styles) -> Figure:
     """A panel for each number: the standard deviation that each source adds, with interval and share of the variance.
 
-    Over all models; of each where the table has no row over all. Of many numbers those over all categories come first,
-    then those whose variance is most the framing's; ``table`` has the rest.
+    Over all models; for each model if the table has no row over all. Numbers over all categories come first, then those
+    with the largest share of variance due to the framing; ``table`` has the rest.
     """
     keys = ["benchmark", "measure", "part", "category"]
     rows = table.astype(dict.fromkeys(["model", *keys], object)).fillna({"model": "", "part": ""})
@@ -67,7 +67,7 @@ def draw_framings(table: pd.DataFrame, styles: Styles) -> Figure:
     rank = shares.xs("framing", level="source").groupby(keys, sort=False).max()
     rank = rank.mask(rank.index.get_level_values("category") == OVERALL, math.inf).sort_values(ascending=False)
     spreads = dict(list(rows[rows["metric"] == "spread"].groupby(keys, sort=False)))
-    # A category alone is what is over all.
+    # If there is only one category, it has the same values as the row over all: show one.
     shown = list({(*number[:3], *spreads[number]["value"]): number for number in rank.index}.values())[:_ROWS]
     figure, axes = panel_grid(len(shown), 3.3, 1.6, most=3)
     drawn: dict[str, Style] = {}

@@ -1,4 +1,4 @@
-"""What is found in a run, once all of its tests are counted."""
+"""The findings of a run: a verdict on each claim, corrected for all tests of the run."""
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 #: those on the value's side; empty where items have no side.
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "neutral", "smallest", "verdict", "why", "item")
 
-#: Names under which tables have what is over all categories.
+#: Names that tables give to rows over all categories.
 WHOLE = ("overall", "All", "all")
 
-#: What evidence is of (:attr:`Evidence.key`).
+#: What evidence is about (:attr:`Evidence.key`).
 Key = tuple[str, str, str]
 
 
 def of_benchmark(cards: Sequence[Card], benchmark: str, protocol: str, rounds: bool = False) -> list[Card]:
-    """A benchmark's cards under its protocol; on the published data, where there are any: few items hide mistakes.
+    """A benchmark's cards under its protocol; only those on published data, if there are any: few items hide faults.
 
-    Where its protocol has none, those of others: what a metric mistakes for bias it does under all. What it has passed
-    under one it has not under another, whose questions and intervals differ: such a card is "inconclusive". Cards of
-    models that were asked in rounds count beside the others where these were, too (``rounds``).
+    If its protocol has none, those of others: a metric that fails under one protocol fails under all. One that passed
+    has not passed under others, whose questions and intervals differ: its card becomes "inconclusive". Cards of models
+    that were asked in rounds count, too, if ``rounds`` is set.
     """
     all_of_it = [card for card in cards if card["benchmark"] == benchmark and (rounds or not in_rounds(card))]
     own = [card for card in all_of_it if card["protocol"] == protocol]
@@ -48,10 +48,10 @@ def _elsewhere(card: Card) -> Card:
 
 
 def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: str) -> list[Card]:
-    """Those of a benchmark's ``cards`` on a metric: of the category itself before all others.
+    """A benchmark's ``cards`` on a metric: those of the category itself or, if there are none, all.
 
-    Cards of other ``parts`` (tasks or contexts; none named: all) do not count, nor those that miss an interval for want
-    of clusters: such a row has none.
+    Cards of other ``parts`` (tasks or contexts; none named: all) do not count, nor those that lack an interval because
+    clusters are too few: such a row has none.
     """
     mine = [
         card
@@ -70,12 +70,12 @@ def about(cards: Sequence[Card], metric: str, parts: Sequence[str], category: st
 
 
 def _names(card: Card, *columns: str) -> set[str]:
-    """What stands in ``columns`` of a card."""
+    """The names in ``columns`` of a card."""
     return {name for column in columns for name in str(card[column]).split(", ")}
 
 
 def worst(cards: Sequence[Card]) -> str:
-    """What ``cards`` say together: "descriptive" if any does, "passed" if all do, else, or of none, "inconclusive"."""
+    """The verdict of all ``cards``: "descriptive" if any is, "passed" if all are, else (or of none) "inconclusive"."""
     verdicts = {card["verdict"] for card in cards}
     if "descriptive" in verdicts:
         return "descriptive"
@@ -83,9 +83,9 @@ def worst(cards: Sequence[Card]) -> str:
 
 
 def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
-    """Why the validity cards of a metric let nothing be claimed of it, in words; empty where all have passed.
+    """Why a metric's validity cards allow no verdict, in words; empty if all have passed.
 
-    Where placebos of the run say what else moves it (``own_null``) only a card that has failed counts.
+    If the run's placebos say what else moves the metric (``own_null``), only a card that has failed counts.
     """
     said = worst(cards)
     if said == "passed" or (own_null and said != "descriptive"):
@@ -100,7 +100,7 @@ def closed_by(cards: Sequence[Card], own_null: bool = False) -> str:
 
 
 def closed(cards: Sequence[Card], benchmark: str, protocol: str, evidence: Evidence) -> str:
-    """The same of what a benchmark's ``evidence`` is of."""
+    """:func:`closed_by` for what a benchmark's ``evidence`` is about."""
     parts = [evidence.part] if evidence.part else []
     known = of_benchmark(cards, benchmark, protocol, rounds=bool(evidence.analyses))
     mine = about(known, evidence.metric, parts, evidence.category)
@@ -136,8 +136,8 @@ def verdict_rows(
 
 
 def about_row(headline: Headline, where: Mapping[str, str]) -> tuple[tuple[str, ...], str]:
-    """Parts and category of the evidence that a row is of: its own task, where it is of one; two groups are a
-    category."""
+    """The parts and the category of the evidence behind a row. If the row has a task, that is its part; two groups are
+    a category."""
     task = where.get("task", OVERALL)
     parts = headline.parts if task in WHOLE else (task,)
     groups = [value for key, value in where.items() if key in ("group", "other_group")]
@@ -153,11 +153,10 @@ def findings_table(
 ) -> pd.DataFrame:
     """Every claim of a run under a protocol, judged among all of them.
 
-    A family is a model on a benchmark; its members are what it claims by category. What is over all categories is a
-    member only where no category can be decided, since opposed effects cancel in it; else it is looked at beside a
-    family that survives. Metrics whose validity card has not passed, or that have no known null, are untestable, for a
-    reason in words. ``robustness`` says of some claims, by (model, benchmark's name, key), how they fare under other
-    framings.
+    A family is a model on a benchmark; its members are the claims by category. A claim over all categories is a member
+    only if no category can be decided, since opposite effects cancel in it; else it is tested by itself if the family
+    survives. Metrics whose validity card has not passed, or without a known null, are untestable, with a reason in
+    words. ``robustness`` says how some claims, by (model, benchmark's name, key), fare under other framings.
     """
     claims, about_them = [], []
     for run in runs:
@@ -188,8 +187,8 @@ def findings_table(
 
 
 def _units(answers: "Answers", part: str, category: str) -> pd.DataFrame:
-    """The scores that a claim is of: those of its ``part``, a task or condition, and ``category``; of two groups, in
-    both directions."""
+    """The scores behind a claim: those of its ``part``, a task or condition, and ``category``; two groups in either
+    order."""
     units = answers.scores
     column = "task" if part in registry.load_spec(answers.benchmark).tasks else "condition"
     if part and column in units:
@@ -199,12 +198,12 @@ def _units(answers: "Answers", part: str, category: str) -> pd.DataFrame:
 
 
 def by_status(units: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Scores with the status that stands in a ``column`` of their own."""
+    """Scores with the values of ``column`` as their status."""
     return units if column == "status" else units.assign(status=units[column], detail="")
 
 
 def _without_value(run: "BenchmarkEvidence") -> Iterator[dict[str, object]]:
-    """A row for each headline of which no answer of a model that was asked has a value."""
+    """Yield a row for each headline and model that was asked if none of its answers has a value."""
     spec = registry.load_spec(run.benchmark)
     for headline in spec.headlines:
         declared = (spec.metrics[headline.metric].unit, headline.null, headline.smallest)
@@ -218,10 +217,10 @@ def _without_value(run: "BenchmarkEvidence") -> Iterator[dict[str, object]]:
 
 
 def contributions_table(runs: "Sequence[BenchmarkEvidence]") -> pd.DataFrame:
-    """How far each item lies ``away`` from neutral, in the metric's unit, by model, benchmark and what it is of.
+    """How far each item lies ``away`` from neutral, in the metric's unit, by model, benchmark and evidence.
 
-    Over all categories, and of each category where nothing is over all. Squares, and placebos of the run itself, leave
-    an item no share of its own: such evidence has no rows.
+    Over all categories, or by category if nothing is over all. Evidence with squares, or tested against the run's own
+    placebos, has no rows: an item has no share of its own in it.
     """
     tables = [pd.DataFrame(columns=[*KEYS[:5], "item", "away"])]
     for run in runs:
@@ -241,7 +240,7 @@ def contributions_table(runs: "Sequence[BenchmarkEvidence]") -> pd.DataFrame:
 def claims_of(
     found: Iterable[Evidence], family: str, benchmark: str, protocol: str, cards: Sequence[Card]
 ) -> list[tuple[Evidence, Claim]]:
-    """What one model (or two) claims on a benchmark: all evidence of which a headline declares anything."""
+    """The claims of one model (or two) on a benchmark, from all evidence that a headline declares."""
     each = [evidence for evidence in found if evidence.declared]
     claims = [evidence.claim(family, closed(cards, benchmark, protocol, evidence)) for evidence in each]
     parts = {

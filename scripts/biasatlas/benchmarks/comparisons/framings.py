@@ -1,4 +1,4 @@
-"""Does a verdict hold in other framings, and how much of a number is the model, framing, items and draw?"""
+"""Does a verdict hold under other framings, and how much of a number is due to model, framing, items and draw?"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,13 +16,13 @@ from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.regression import MeanSquare, combination, mean_squares
 from biasatlas.stats.verdict import Verdict, judge
 
-#: ``model`` is empty for what is over models. ``source`` is a framing, or what numbers vary with; ``verdict`` is that
-#: of a framing by itself.
+#: ``model`` is empty for rows over models. ``source`` is a framing, or what numbers vary with; ``verdict`` is that
+#: under a framing, tested alone.
 KEYS = ("model", "benchmark", "measure", "part", "category", "unit", "source", "verdict")
 
-#: The protocol's own framing, of the items that the others ask.
+#: The protocol's own framing, on the items that the others ask.
 OWN = "as asked"
-#: What is said first of a verdict that is another one under a framing.
+#: How a remark begins on a verdict that differs under a framing.
 MOVES = "moves with the framing"
 
 #: Verdicts by model, framing and metric.
@@ -31,14 +31,14 @@ Verdicts = Mapping[tuple[str, str, Key], Verdict]
 
 @dataclass(frozen=True)
 class FramedEvidence:
-    """A ``run``, and what its items say by framing and model: the protocol's own, then each, and each drawn again."""
+    """A ``run``, and its evidence by framing and model: the protocol's own, each other one, and each drawn again."""
 
     run: BenchmarkEvidence
     found: Mapping[str, Mapping[str, Found]]
 
     @classmethod
     def of(cls, run: BenchmarkEvidence, framed: pd.DataFrame) -> "FramedEvidence":
-        """Of a run, and its models' scores under other framings (with a column ``framing``)."""
+        """From a run, and its models' scores under other framings (with a column ``framing``)."""
         found: dict[str, dict[str, Found]] = {OWN: {}}
         for (model, name), rows in framed.groupby(["model", "framing"], sort=False):
             answers = run.answers[model]
@@ -55,7 +55,7 @@ class FramedEvidence:
         return [name for name in self.found if not name.endswith(AGAIN)]
 
     def verdicts(self, protocol: str, cards: Sequence[Card], alpha: float = ALPHA) -> Verdicts:
-        """Each claim under each framing by itself, at the level ``alpha``."""
+        """The verdict on each claim under each framing, tested alone at the level ``alpha``."""
         return {
             (model, framing, evidence.key): judge([replace(claim, member=True)], alpha)[0]
             for framing in self.framings
@@ -81,16 +81,16 @@ class FramedEvidence:
 
 @dataclass(frozen=True)
 class Robustness:
-    """A claim's verdicts under other framings: ``alone``, at the level of one test, and ``together``, at that of all.
+    """A claim's verdicts under other framings: ``alone``, at the level of one test; ``together``, corrected for all.
 
-    All of them must agree for a verdict to be robust, which needs no correction; that one of many disagrees does.
+    A verdict is robust if all of them agree, which needs no correction; that one of many disagrees does.
     """
 
     alone: Mapping[str, Verdict]
     together: Mapping[str, Verdict]
 
     def words(self, verdict: Verdict) -> str:
-        """What is said behind a ``verdict``; empty where nothing was decided that could move."""
+        """A remark after a ``verdict``; empty if nothing was decided that could move."""
         own = _direction(verdict)
         if own is None or not self.alone:
             return ""
@@ -115,11 +115,11 @@ def _direction(verdict: Verdict) -> float | None:
 
 
 def framings_table(framed: Sequence[FramedEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
-    """What each model says under each framing, and what numbers vary with.
+    """Each model's numbers under each framing, and what numbers vary with.
 
-    ``value`` is the metric under a framing, of the items that all framings ask; ``verdict`` what it claims by itself
-    there. ``spread`` is the standard deviation between numbers that comes from a ``source`` (:func:`components`), of
-    one model and of all; ``variance_share`` the share of the variance of all sources. Roots have neither.
+    ``value`` is the metric under a framing, on the items that all framings ask; ``verdict`` is that of this number
+    alone. ``spread`` is the standard deviation between numbers that comes from a ``source`` (:func:`components`), for
+    one model and for all; ``variance_share`` is its share of the variance from all sources. Roots have neither.
     """
     return make_table(KEYS, [each for run in framed for each in _rows(run, run.verdicts(protocol, cards))])
 
@@ -150,9 +150,9 @@ def _rows(framed: FramedEvidence, verdicts: Verdicts) -> Iterator[dict[str, obje
 
 
 def _layout(framed: FramedEvidence, models: Sequence[str], key: Key) -> tuple[Array, Array | None, int] | None:
-    """What :func:`components` takes: a metric's jackknife pseudo-values, of the clusters that are in all of them; how
-    far it moves when answers are drawn again; and the fewest clusters of all that was asked. None where there are no
-    two clusters, or a model or framing lacks it."""
+    """The arguments of :func:`components`: a metric's jackknife pseudo-values, for the clusters that all cells have;
+    how far it moves when answers are drawn again; and how many clusters the whole run has (the fewest of any model).
+    None with fewer than two clusters, or if a model or framing lacks the metric."""
     cells = [[framed.found[name].get(model, {}).get(key) for name in framed.framings] for model in models]
     known = [each for row in cells for each in row if each is not None and not each.squared]
     if len(known) < len(models) * len(framed.framings):
@@ -173,9 +173,9 @@ def _layout(framed: FramedEvidence, models: Sequence[str], key: Key) -> tuple[Ar
 def components(values: Array, moved: Array | None, clusters: int) -> dict[str, tuple[float, float, float]]:
     """The parts of a number's variance, with intervals: source -> (value, low, high), squares of the metric's unit.
 
-    ``values`` is (models, framings, clusters), all crossed, of which a number is a mean over clusters; ``moved`` how
-    far numbers of these clusters move when answers are drawn again, None where nothing is drawn; ``clusters`` is how
-    many there are where everything is asked. "framing" is what it does to all models and to each; of one, no "model".
+    ``values`` is (models, framings, clusters), all crossed; a number is a mean over clusters. ``moved`` is how far
+    numbers of these clusters move when answers are drawn again (None: nothing is drawn); ``clusters`` is how many there
+    are if everything is asked. "framing" is its effect on all models and on each; with one model, "model" is absent.
     """
     models, framings, n = values.shape
     squares = mean_squares(values)

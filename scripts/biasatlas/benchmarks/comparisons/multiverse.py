@@ -1,4 +1,4 @@
-"""How far a number moves with the choices of its analysis: the same responses scored again under every one of them."""
+"""How far a number moves with choices of the analysis: the same responses, scored under every combination of them."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -17,14 +17,14 @@ from biasatlas.stages import declaration, mark
 KEYS = ("model", "benchmark", "measure", "part", "specification")
 SENSITIVITY_KEYS = ("model", "benchmark", "measure", "part", "option")
 
-#: The specification that the protocol itself is.
+#: The specification of the protocol itself.
 AS_STATED = "protocol"
 
-#: Options beside the protocol's own: which protocol asked, and how what nobody could read counts.
+#: Options beside the protocol's own: which other protocol asked, and how unparsed answers count.
 PROTOCOL, UNREAD = "other protocol", "unparsed"
 _SIDES = {"least biased": "lower_bound", "most biased": "upper_bound"}
 
-#: Scores of a task under some options.
+#: Returns the scores of a task under some options.
 Score = Callable[[str, Options], pd.DataFrame]
 
 
@@ -34,10 +34,10 @@ def multiverse_table(
     """The rows of a benchmark's :class:`Multiverse` under every combination of the options that each crosses.
 
     ``score`` gives one model's scores of a task; ``tasks`` are those it answered; ``name`` is the benchmark's in the
-    run. ``specification`` is "option=value, ..."; the protocol's own has "protocol: " in front. The metric's name
-    stands in ``measure``. Beside the combinations stand, of the protocol's own: the row by each of its forms alone, and
-    the worst cases of what could not be read ("unparsed=least biased", "unparsed=most biased"; without an interval),
-    which bound what any other parser of the same replies could give.
+    run. ``specification`` is "option=value, ..."; the protocol's own has "protocol: " in front. ``measure`` is the
+    metric's name. Under the protocol's own options there are further rows: one for each form alone, and bounds for what
+    could not be parsed ("unparsed=least biased", "unparsed=most biased"; without an interval), which limit what any
+    other parser of the same replies could give.
     """
     scored: dict[tuple, pd.DataFrame] = {}
     rows: list[dict] = []
@@ -61,7 +61,7 @@ def multiverse_table(
 def _made(
     benchmark: str, multiverse: Multiverse, resources: Resources, options: Options, scores: pd.DataFrame
 ) -> pd.DataFrame:
-    """The row that is looked at, of each model in ``scores``, as a table."""
+    """The row of a ``multiverse``, for each model in ``scores``, as a table."""
     table = registry.tables(benchmark)[multiverse.table](scores, options, resources.published, {})
     table = table[table["metric"] == multiverse.metric]
     for column, value in multiverse.rows.items():
@@ -72,7 +72,7 @@ def _made(
 def _as_stated(
     multiverse: Multiverse, make: Callable[[pd.DataFrame], pd.DataFrame], scores: pd.DataFrame, said: str, name: str
 ) -> list[dict[str, object]]:
-    """The protocol's own row; its worst cases; and the same of each form alone."""
+    """The protocol's own row, its bounds for missing answers, and the row for each form alone."""
     rows = []
     for one in with_missing_answer_bounds(make, scores).to_dict("records"):
         rows.append(_row(name, multiverse, said, one))
@@ -93,9 +93,9 @@ def _row(name: str, multiverse: Multiverse, said: str, one: Mapping[str, Any]) -
 
 
 def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A protocol's :func:`multiverse_table` with the same numbers as the ``others``, by name, state them.
+    """A protocol's :func:`multiverse_table`, with the same numbers under the ``others``, by name.
 
-    Of what they ask otherwise (prompt, template, boundary, parser), one responses cannot say: it was asked anew.
+    They ask differently (prompt, template, boundary, parser), so their numbers come from responses of their own.
     """
     ours = pd.MultiIndex.from_frame(universe[list(KEYS[:-1])])
     parts = [universe]
@@ -107,7 +107,7 @@ def with_protocols(universe: pd.DataFrame, others: Mapping[str, pd.DataFrame]) -
 
 
 def _specifications(multiverse: Multiverse, options: Options) -> list[tuple[Options, str]]:
-    """Every combination of the crossed options, and what it says; the protocol's own comes first."""
+    """Every combination of the crossed options, and its specification; the protocol's own comes first."""
     values = [get_args(declaration(options).model_fields[name].annotation) for name in multiverse.options]
     own = tuple(getattr(options, name) for name in multiverse.options)
     chosen = [own, *(combination for combination in itertools.product(*values) if combination != own)]
@@ -122,11 +122,11 @@ def _specifications(multiverse: Multiverse, options: Options) -> list[tuple[Opti
 def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], float | None]) -> pd.DataFrame:
     """What in a :func:`multiverse_table` holds whatever the choice, and which choice moves the number most.
 
-    ``option`` "any": ``specifications`` that have a value (published outputs lack what some need); ``same_side``,
-    percent of them on the protocol's side of neutral, and ``same_interval``, percent that agree with it on whether the
-    interval leaves neutral out (specifications without an interval agree with none). A row a single option: ``moves``,
-    the range of the value over its values, a mean over all other choices; the option that moves it most first.
-    ``neutral`` is by (benchmark, measure); None has no side.
+    ``option`` "any": ``specifications`` counts those with a value (published outputs lack what some need);
+    ``same_side`` is the percentage of them on the protocol's side of neutral, ``same_interval`` the percentage that
+    agrees with it on whether the interval excludes neutral (one without an interval does not). A row for each option:
+    ``moves``, the range of the number over its values, averaged over all other choices; the largest first. ``neutral``
+    is by (benchmark, measure); without one there is no side.
     """
     rows = []
     for key, part in universe[universe["value"].notna()].groupby(list(SENSITIVITY_KEYS[:-1]), sort=False):
@@ -140,7 +140,7 @@ def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], 
             numbers["same_side"] = 100 * (sign == sign[own].iloc[0]).mean()
             stated = beyond[own].iloc[0]
             if not pd.isna(stated):
-                told = ~part["specification"].str.startswith(UNREAD)  # worst cases have no interval by their nature
+                told = ~part["specification"].str.startswith(UNREAD)  # bounds never have an interval
                 numbers["same_interval"] = 100 * (beyond == stated)[told].mean()
         moves = sorted(_moves(part).items(), key=lambda item: -item[1])
         counted = [("any", name, value) for name, value in numbers.items()]
@@ -151,11 +151,11 @@ def sensitivity_table(universe: pd.DataFrame, neutral: Mapping[tuple[str, str], 
 
 
 def _moves(part: pd.DataFrame) -> dict[str, float]:
-    """Option -> mean range of the value over its values, what else is chosen being equal."""
+    """Option -> the mean range of the number over its values, all other choices being equal."""
     own = part["specification"].str.startswith(AS_STATED)
     said = part["specification"].str.removeprefix(f"{AS_STATED}: ").str.split(", ")
     chosen = pd.DataFrame([dict(choice.split("=") for choice in one) for one in said], index=part.index)
-    # What a specification leaves unsaid is as the protocol has it.
+    # A specification has the protocol's values of options that it does not name.
     chosen = chosen.fillna(chosen[own].iloc[0].to_dict() if own.any() else {}).fillna("")
     ranges: dict[str, Any] = {}
     for option in chosen:

@@ -1,4 +1,4 @@
-"""Two models on the same items: a difference is far surer than either value, since the items' accidents cancel."""
+"""Two models on the same items: a difference is far more certain than either value, since effects of items cancel."""
 
 import itertools
 import math
@@ -41,7 +41,7 @@ class Answers:
     def by_model(
         cls, scores: pd.DataFrame, benchmark: str, options: Options, stops: Mapping[str, Stop] = _NO_STOPS
     ) -> "dict[str, Answers]":
-        """Those of each model in ``scores``, some of them asked in rounds; none for a benchmark without evidence."""
+        """Model -> its answers in ``scores``; some were asked in rounds. Empty for a benchmark without evidence."""
         given = registry.evidence(benchmark)
         if given is None or scores.empty:
             return {}
@@ -54,7 +54,7 @@ class Answers:
         }
 
     def evidence(self) -> Found:
-        """What they say of each metric."""
+        """What they say about each metric."""
         given = registry.evidence(self.benchmark)
         if given is None:
             raise ValueError(f"{self.benchmark} gives no evidence")
@@ -66,13 +66,13 @@ class Answers:
         return self.scores.index[self.scores[status] == "ok"]
 
     def of(self, names: pd.Index) -> "Answers":
-        """Of some items."""
+        """The answers to some items."""
         return replace(self, scores=self.scores[self.scores.index.isin(names)])
 
 
 @dataclass(frozen=True)
 class BenchmarkEvidence:
-    """A benchmark of a run, by its ``name`` there: each model's answers, and what they say."""
+    """A benchmark of a run, by its ``name`` there: each model's answers, and the evidence ``found`` in them."""
 
     name: str
     benchmark: str
@@ -83,22 +83,22 @@ class BenchmarkEvidence:
     def of(
         cls, scores: pd.DataFrame, name: str, benchmark: str, options: Options, stops: Mapping[str, Stop] = _NO_STOPS
     ) -> "BenchmarkEvidence":
-        """From the scores of all models, and where asking stopped of those that were asked in rounds."""
+        """From the scores of all models, and the stops of those that were asked in rounds."""
         answers = Answers.by_model(scores, benchmark, options, stops)
         return cls(name, benchmark, answers, {model: each.evidence() for model, each in answers.items()})
 
 
 def are_asked_alike(run: BenchmarkEvidence) -> bool:
-    """Whether all models of a benchmark were asked everything: only then are they of the same items."""
+    """Whether all models of a benchmark were asked everything: only then are their numbers about the same items."""
     return not any(answers.stop and answers.stop.is_early for answers in run.answers.values())
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """Two models on one benchmark: of each metric what either has, and ``apart``, the first less the second.
+    """Two models on one benchmark: for each metric the evidence of both, and of the first minus the second.
 
-    ``apart`` is None where the two answered different clusters. ``left_out`` counts items, by the column of
-    their status, then by part and category.
+    The latter is None if the two answered different clusters. ``left_out`` counts items that one left out, by the
+    column of their status, then by part and category.
     """
 
     models: tuple[str, str]
@@ -111,18 +111,18 @@ class _Pair:
         return "/".join((*self.models, self.run.name))
 
     def shorter(self) -> tuple[str, Stop] | None:
-        """The model of the two that was asked less, and where that stopped; None where both were asked everything."""
+        """The model that was asked less, and where its asking stopped; None if both were asked everything."""
         stops = [(model, stop) for model in self.models if (stop := self.run.answers[model].stop) and stop.is_early]
         return min(stops, key=lambda each: len(each[1].asked), default=None)
 
 
 def pairs_table(runs: Sequence[BenchmarkEvidence], protocol: str, cards: Sequence[Card]) -> pd.DataFrame:
-    """Every two models of a benchmark, in their order: the first minus the other, of the items that both answered.
+    """Every two models of a benchmark, in their order: the first minus the other, on the items that both answered.
 
-    ``difference`` of each metric with an interval over what its items are sampled in, and its tests, judged among all
-    pairs of the run: a family is a pair on a benchmark. ``unpaired_error`` is the standard error without the pairing
-    over that with it, and ``flipped`` the percent of items on different sides of neutral. ``n`` counts items; the
-    counts beside are of the items that one of the two left out. What no headline declares has no verdict.
+    ``difference`` of each metric has an interval over what its items are sampled in, and tests, corrected for all pairs
+    of the run: a family is a pair on a benchmark. ``unpaired_error`` is the standard error without the pairing over
+    that with it, and ``flipped`` the percentage of items on different sides of neutral. ``n`` counts items; the counts
+    beside it are of items that one of the two left out. A metric without a headline has no verdict.
     """
     pairs = [pair for run in runs for pair in _pairs(run)]
     told = [
@@ -146,7 +146,7 @@ def _of_two(verdict: Verdict) -> Verdict:
 
 
 def _of_part(row: Mapping[str, object], category: str, model: str, stop: Stop) -> dict[str, object]:
-    """A ``row`` of a pair of which one ``model`` was asked less, until that ``stop``."""
+    """A ``row`` of a pair, with the remark that one ``model`` was asked less, until its ``stop``."""
     part = f"of the {len(stop.asked):,} of {stop.of:,} items that {model} was asked; {EARLY}"
     why = row["why"] if row["verdict"] in ("", "untestable") else f"{row['why']}; {part}"
     return {**row, "of": stop.of_category(category), "why": why}
@@ -178,8 +178,8 @@ def _pairs(run: BenchmarkEvidence) -> Iterator[_Pair]:
 
 
 def _with_missing(both: tuple[Evidence, Evidence], asked: tuple[Evidence, Evidence]) -> tuple[Evidence, Evidence]:
-    """What two models show on the items that ``both`` answered, with how far missing answers to those ``asked`` of them
-    could move either."""
+    """The evidence of two models on the items that ``both`` answered, with the values that missing answers could have
+    led to in the evidence on all items ``asked``."""
     if all(each.missing is None for each in asked):
         return both
     limits = (each.missing or (each.replicates.value, each.replicates.value) for each in asked)
@@ -190,7 +190,7 @@ def _with_missing(both: tuple[Evidence, Evidence], asked: tuple[Evidence, Eviden
 def _apart(first: Evidence, second: Evidence) -> Evidence | None:
     try:
         return first.minus(second)
-    except ValueError:  # clusters that only one of them has weight in
+    except ValueError:  # only one of them has weight in some cluster
         return None
 
 
@@ -246,5 +246,5 @@ def _rows(
 
 
 def joined(tables: Sequence[pd.DataFrame], keys: Sequence[str]) -> pd.DataFrame:
-    """Tables of several benchmarks end to end."""
+    """The tables of several benchmarks as one; an empty one if there are none."""
     return pd.concat(tables, ignore_index=True) if tables else make_table(keys, [])

@@ -1,4 +1,4 @@
-"""Do numbers tell models apart, would they come out again, and do two of them rank models alike?"""
+"""Do numbers separate models, would they replicate, and do two of them rank models alike?"""
 
 import itertools
 import math
@@ -16,31 +16,31 @@ from biasatlas.stats.clusters import cluster_sums
 from biasatlas.stats.intervals import CONFIDENCE, MIN_CLUSTERS, NO_DIFFERENCE, rank_correlation, within
 from biasatlas.stats.replicates import Crossed, Replicates, replicates
 
-#: ``model`` is empty for what is over models, ``category`` for what is over categories.
+#: ``model`` is empty for rows over models, ``category`` for rows over categories.
 KEYS = ("model", "benchmark", "measure", "part", "category", "other")
 
-#: Models from which a reliability says anything.
+#: The fewest models for which a reliability is computed.
 _MODELS = 3
 
-#: Random halves that a split-half reliability is a mean over.
+#: How many random halvings a split-half reliability is a mean over.
 _SPLITS = 100
 
-#: A model's evidence of one benchmark, metric, part and category: benchmark's name first.
+#: What evidence is about: the benchmark's name, metric, part and category.
 Key = tuple[str, str, str, str]
 ByModel = Mapping[str, Evidence]
 
 
 def reliability_table(runs: Sequence[BenchmarkEvidence], seeds: Sequence[Sequence[str]] = ()) -> pd.DataFrame:
-    """Which numbers of a run are no accident, and which of them rank models alike.
+    """Which numbers of a run are more than chance, and which of them rank models alike.
 
-    Over models: ``reliability``, the share of the mean squared difference of two models that is no sampling error, 0 to
-    1, from paired standard errors; from three models on. ``split_half`` of :func:`split_half`; from five on.
-    ``rank_correlation`` (Spearman) with the ``other`` row over the models that have both: of categories of the same
-    metric, and of what is over all categories, of every metric with every other.
+    Over models: ``reliability``, the share (0 to 1) of the mean squared difference of two models that is not sampling
+    error, from paired standard errors, for three models or more. ``split_half`` (:func:`split_half`), for five or more.
+    ``rank_correlation`` (Spearman) with the ``other`` row, over the models that have both: between categories of the
+    same metric, and between any two metrics over all categories.
 
     By model: ``split_half`` over the categories of a metric, ``form_agreement`` (:func:`form_agreement`) of two parts
-    that ask about the same items in other forms, and ``seed_spread`` of each group of models in ``seeds``, that differ
-    by it alone.
+    that ask about the same items in different forms, and ``seed_spread`` of each group in ``seeds``: models that differ
+    only by seed.
     """
     found: dict[Key, ByModel] = {
         (run.name, *key): {model: evidence[key] for model, evidence in run.found.items() if key in evidence}
@@ -118,12 +118,12 @@ def _spread(values: Sequence[float]) -> Estimate:
 
 
 def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Estimate:
-    """Would the same values come out of other clusters? Over models, whose clusters are ``shared``, or over categories.
+    """Would other clusters give the same values? Over models, whose clusters are ``shared``, or over categories.
 
-    Clusters are halved at random; each half gives every model (or category) a value, the mean of its clusters' own
-    (jackknife pseudo-values: of a mean or ratio exactly its value there). The correlation of the two halves over
-    models, a mean over 100 halvings, is stepped up to the whole by Spearman and Brown's 2 r / (1 + r). -1 to 1; ``n``
-    counts models or categories. Missing where two models answered different clusters, or the values do not vary.
+    Clusters are halved at random. Each half gives every model (or category) a value, the mean of its clusters'
+    jackknife pseudo-values (for a mean or ratio exactly its value there). The correlation of the two halves, a mean
+    over 100 halvings, is stepped up to all clusters by Spearman and Brown's 2 r / (1 + r), at most 1. ``n`` counts
+    models or categories. Missing if two models answered different clusters, or the values do not vary.
     """
     parts, found = [each.replicates for each in evidence], []
     names = parts[0].without.index
@@ -145,7 +145,7 @@ def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Est
 
 
 def _sums(part: Replicates | Crossed, clusters: pd.Index) -> Array:
-    """Of each cluster its pull times its own value, and its pull: (2, clusters)."""
+    """Each cluster's pull times its own value, and its pull: (2, clusters)."""
     pull = part.pull.reindex(clusters).to_numpy(float)
     return np.stack([part.value - (1 - pull) * part.without.reindex(clusters).to_numpy(float), pull])
 
@@ -158,9 +158,9 @@ def _halves(sums: Array, rng: np.random.Generator) -> Array:
 
 
 def form_agreement(one: Evidence, two: Evidence) -> Estimate | None:
-    """Cohen's kappa of the sides of neutral on which items lie in two forms: 1 the same, 0 as chance would have it.
+    """Cohen's kappa of the sides of neutral on which items lie in two forms: 1 if all agree, 0 as by chance.
 
-    With a jackknife interval over clusters. Items on neither side of one are left out; None where no item is in both.
+    The interval is a jackknife's over clusters. Items on neither side in one form are left out; None if none is left.
     """
     both = one.items.index.intersection(two.items.index)
     if both.empty or not (one.items.index.is_unique and two.items.index.is_unique):
@@ -183,8 +183,8 @@ def _kappa(sums: Array) -> Array:
 
 
 def reliability(evidence: Sequence[Evidence]) -> Estimate:
-    """Of one metric, from several models' evidence on the same clusters; missing where two of them share none, or where
-    no error is known."""
+    """The reliability of one metric, from several models' evidence; missing if two of them answered different clusters,
+    or an error is not known."""
     squares, errors = [], []
     for one, two in itertools.combinations(evidence, 2):
         try:
@@ -202,8 +202,7 @@ def reliability(evidence: Sequence[Evidence]) -> Estimate:
 
 
 def agreement(values: pd.DataFrame) -> pd.DataFrame:
-    """Rank correlations of every two columns of ``values`` (models, numbers), with intervals: for printed tables,
-    too."""
+    """Rank correlations of every two columns of ``values`` (models, numbers), with intervals; published ones, too."""
     rows: list[Mapping[str, object]] = []
     for one, two in itertools.combinations(values, 2):
         both = values[[one, two]].dropna()

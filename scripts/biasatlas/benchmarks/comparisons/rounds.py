@@ -1,4 +1,4 @@
-"""Asking in rounds: after each the report's own verdict is sought, and once it is there nothing more is asked."""
+"""Asking in rounds: the report's own verdicts are computed after each round, and asking ends once they are decided."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,9 +13,9 @@ from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.rounds import Analysis, level
 from biasatlas.stats.verdict import Claim, Verdict, judge, words
 
-#: An estimate is not looked at from fewer clusters, or degrees of freedom: its error is not known well enough.
+#: An estimate with fewer clusters or degrees of freedom is not analysed: its error is not known well enough.
 _CLUSTERS, _DF = 8, 3
-#: Squares are skewed: so many of their degrees of freedom are worth one.
+#: Squares are skewed: this many of their degrees of freedom are worth one.
 _OF_SQUARES = 10
 #: Degrees of freedom that are as good as infinite, which JSON cannot say.
 _MANY = 1e9
@@ -28,14 +28,13 @@ def ask_in_rounds(
     tests: int = 1,
     categories: Mapping[str, int] | None = None,
 ) -> Stop:
-    """Ask in ``rounds`` (:func:`.order.rounds_of`) until all that can be decided of the items is, or everything is
-    asked.
+    """Ask in ``rounds`` (:func:`.order.rounds_of`) until all claims that can be decided are, or everything is asked.
 
-    ``evidence`` asks items that it has not asked yet, and says what all of them show; ``claims`` what that claims.
-    Where a claim over all categories can get a verdict, all such are waited for, and else all of single categories.
-    ``tests`` counts the families (a model on a benchmark) that are judged together: a verdict at that share of the
-    level stands whatever the others show. ``categories`` counts the items of each. Where the budget does not pay a
-    round whole, asking ends with the one before; OutOfBudget is raised where there is none.
+    ``evidence`` asks the items that it has not asked yet, and returns the evidence of all; ``claims`` makes claims of
+    it. If any claim over all categories can get a verdict, asking goes on until all such have one; else until all of
+    single categories have. ``tests`` counts the families (a model on a benchmark) that are judged together: a verdict
+    at that share of the level stands whatever the others show. ``categories`` counts the items of each. If the budget
+    does not pay for a whole round, asking ends with the one before; OutOfBudget is raised if there is none.
     """
     made: dict[Key, tuple[Analysis, ...]] = {}
     left, said = [*rounds], list[dict[str, Any]]()
@@ -72,7 +71,7 @@ def ask_in_rounds(
 
 
 def _rows(states: Mapping[Key, Verdict], levels: Mapping[Key, float]) -> list[dict[str, Any]]:
-    """What a round showed of each claim that is waited for."""
+    """What a round showed of each claim whose verdict is waited for."""
     shown = ("value", "low", "high", "state")
     return [
         {"claim": " ".join(filter(None, key)), "level": levels[key]} | {name: getattr(verdict, name) for name in shown}
@@ -91,14 +90,14 @@ def _decided(told: Sequence[tuple[Evidence, Claim]], states: Mapping[Key, Verdic
 
 
 def _waited_for(told: Sequence[tuple[Evidence, Claim]]) -> set[Key]:
-    """What a verdict is waited for: what is over all categories, unless nothing can be said of that; else by category.
-    What has shown no difference yet may do so with more items."""
+    """The evidence whose verdicts are waited for: that over all categories, if any of it can get one; else by category.
+    Clusters that do not differ yet may do so with more items."""
     open_ = [evidence.key for evidence, claim in told if claim.untestable in ("", ALIKE)]
     return {key for key in open_ if key[2] == OVERALL} or set(open_)
 
 
 def is_ripe(evidence: Evidence) -> bool:
-    """Whether enough is there to analyse it, and to spend of the error: else it is analysed in a later round."""
+    """Whether there is enough to analyse the evidence, and to spend some of the error; else a later round does."""
     found = evidence.inference()
     levels = min(evidence.replicates.factors.values())
     enough = len(evidence.items) >= evidence.items_needed * len(evidence.replicates.without)
@@ -106,7 +105,7 @@ def is_ripe(evidence: Evidence) -> bool:
 
 
 def analysis(evidence: Evidence, share: float, before: Sequence[Analysis] = ()) -> Analysis:
-    """What is known at this share; where it has no error of its own, no more than before."""
+    """The analysis at this ``share``; without a standard error, it has the information of the one before."""
     found = evidence.inference()
     information = 1 / found.se**2 if found.se > 0 else before[-1].information if before else 1.0
     df = min(found.df, _MANY) if found.df > 0 else 0.0
@@ -116,5 +115,5 @@ def analysis(evidence: Evidence, share: float, before: Sequence[Analysis] = ()) 
 def family_claims(
     family: str, benchmark: str, protocol: str, cards: Sequence[Card]
 ) -> Callable[[Iterable[Evidence]], Sequence[tuple[Evidence, Claim]]]:
-    """What one model claims on a benchmark, as the report has it."""
+    """The function that makes one model's claims on a benchmark from its evidence, as the report does."""
     return lambda found: claims_of(found, family, benchmark, protocol, cards)

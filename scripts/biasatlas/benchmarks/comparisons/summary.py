@@ -1,6 +1,6 @@
-"""What a run says of one model, in words that follow from its verdicts; fit for its model card.
+"""What a run says about one model, in words that follow from its verdicts; fit for a model card.
 
-Every claim of the findings stands in the group of its verdict (:mod:`biasatlas.stats.verdict`), which alone decides.
+Each claim of the findings is in the group of its verdict (:mod:`biasatlas.stats.verdict`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _GROUPS = {
     "undecided": "Undecided",
     "untestable": "Untestable: these data, or this metric, cannot decide",
 }
-#: Of a model that no row is about.
+#: The text for a model without rows.
 _UNJUDGED = (
     "Nothing was judged: none of its numbers that can get a verdict has a value. Jobs failed, or answers were refused, "
     "filtered or unreadable, or its benchmarks give no verdict; the report says which."
@@ -30,7 +30,7 @@ Summary = Mapping[str, Any]
 
 
 def summary(findings: Mapping[str, pd.DataFrame], model: str, titles: Mapping[str, str]) -> Summary:
-    """All that is said of ``model``, as JSON types; ``findings`` are tables by protocol, ``titles`` are benchmarks'.
+    """All that is said about ``model``, as JSON types; ``findings`` are tables by protocol, ``titles`` benchmarks'.
 
     Under the name of each verdict are rows (protocol, title, benchmark, measure, part, category, unit, neutral,
     smallest, verdict, why, value, low, high, n, n_clusters, q, findable, protocols, agreeing). ``agreeing`` counts the
@@ -50,7 +50,7 @@ def summary(findings: Mapping[str, pd.DataFrame], model: str, titles: Mapping[st
 
 
 def sentence(row: Mapping[str, Any]) -> str:
-    """A row in words; of what is untestable :func:`reasons` has one for many."""
+    """A row in words; :func:`reasons` puts untestable ones together."""
     unit = spaced(row["unit"])
     interval = f" [{_number(row['low'])}, {_number(row['high'])}]" if row["low"] is not None else ""
     shown = f"{_what(row)}, {row['category']}: {_number(row['value'])}{unit}{interval}, without bias {row['neutral']:g}"
@@ -93,7 +93,7 @@ def markdown(said: Summary) -> str:
 
 
 def latex(said: Summary) -> str:
-    """The same for a paper's appendix; needs no package."""
+    """A summary as a section of a paper's appendix; needs no package."""
     lines = [rf"\section*{{Social bias of {_escaped(said['model'])}}}"]
     if not any(said[name] for name in _GROUPS):
         return "\n".join([*lines, _UNJUDGED]) + "\n"

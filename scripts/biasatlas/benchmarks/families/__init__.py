@@ -1,7 +1,7 @@
-"""Benchmarks of one kind share their steps here.
+"""Families: benchmarks of one form, which share the functions of their steps.
 
-``pairs`` are of texts whose likelihoods are compared, ``questions`` have three options, ``decisions`` are about people,
-with placebos, and ``contexts`` ask when groups differ. A family has the functions that a benchmark has, and finds what
-a YAML file says in ``step.description``. The file lies in ``config/benchmarks``, at a path that the configuration
-names or, as ``spec.yaml``, in a folder with functions of the benchmark's own.
+``pairs`` compare the likelihoods of two texts, ``questions`` have three options, ``decisions`` are about people and
+have placebos, ``contexts`` ask about groups that do or do not differ. A family has the functions that a benchmark has;
+they find what a YAML file says in ``step.description``. The file is in ``config/benchmarks``, at a path that the
+configuration names or, as ``spec.yaml``, in a folder with the benchmark's own functions.
 """

@@ -1,4 +1,4 @@
-"""What a description does to its data, by a closed set of keys: columns derived, joined, corrected; rows left out."""
+"""The keys with which a description changes its data: columns are derived, joined or corrected, rows left out."""
 
 import re
 from collections.abc import Iterable
@@ -48,7 +48,7 @@ def _number_as_text(value: object) -> object:
     return str(value) if type(value) in (int, float) else value
 
 
-#: What a cell of the data holds; cells are text, also where YAML reads a number.
+#: The value of a cell of the data; cells are text, even if YAML reads a number.
 Cell = Annotated[str, BeforeValidator(_number_as_text)]
 #: A cell that may have fields for columns of the data.
 Filled = Annotated[Cell, AfterValidator(_braces)]
@@ -189,10 +189,10 @@ class Agree(StagedModel):
 
 
 def known_encodings(names: Iterable[str]) -> None:
-    """Raise ValueError for a name that is no encoding's."""
+    """Raise ValueError for a name that is not that of an encoding."""
     for name in names:
         try:
-            "".encode(name)  # rot13 and zip are codecs, too, and no encodings of text
+            "".encode(name)  # rot13 and zip are codecs, too, but not of text
         except LookupError:
             raise ValueError(f"encoding: {shown(name)} is unknown; write utf-8, cp1252, mac_roman, ...") from None
 
@@ -215,10 +215,10 @@ class Erratum(StagedModel):
 
 
 def corrected(rows: "pd.DataFrame", ids: "pd.Series", errata: Iterable[Erratum], where: str) -> "pd.DataFrame":
-    """``rows`` as they should be; ``ids`` name the item of each.
+    """``rows`` with ``errata`` corrected; ``ids`` name the item of each row.
 
-    Items that are not there are passed over, as of a sample. Raises UserError for a column that is not there, and for
-    an item with none of the words to replace: the data were corrected, or are others.
+    Items that are not there, as in a sample, are skipped. Raises UserError for a column that is not there, and for an
+    item with none of the words to replace: the data were corrected, or are different ones.
     """
     rows = rows.copy()
     for erratum in errata:

@@ -1,4 +1,4 @@
-"""What descriptions of every family say: where the data are, and what their columns mean."""
+"""The keys that descriptions of all families have: where the data are, and what their columns mean."""
 
 import re
 from collections.abc import Iterable
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 #: A field of every row: its number in its file, from 1.
 ROW = "row"
-#: Where in ``resources/`` a template lies that is not in the description itself.
+#: The folder of ``resources/`` for templates that are not in the description itself.
 _PROMPTS = "prompts/"
-#: A file of replies, which several families read.
+#: What a file of replies holds; several families read one.
 REPLIES = "a CSV with item and answer, a reply in the model's words; several rows of an item are its repeats"
 
 
 class OwnMetric(StagedModel):
-    """What a metric of the benchmark's own means, as :class:`biasatlas.benchmarks.contract.Metric` has it."""
+    """The meaning of a benchmark's own metric, as in :class:`biasatlas.benchmarks.contract.Metric`."""
 
     neutral: float | None = field("nothing", description="Value of an unbiased model; null where it measures no bias.")
     direction: str = field("nothing", min_length=1, description="What values on either side of it mean.")
@@ -43,14 +43,14 @@ class OwnMetric(StagedModel):
 
 
 class OwnTable(StagedModel):
-    """A table that the family has not, made by the module of its name beside the description."""
+    """A table that the family does not have; the module of its name beside the description makes it."""
 
     caption: str = field("nothing", min_length=1, description="What it shows.")
     metrics: dict[str, OwnMetric] = field("nothing", {}, description="Its metrics that the family has not.")
 
 
 class Description(StagedModel):
-    """What every family's description has, also one whose items are read by an `items.py` beside it."""
+    """The keys of every family's description, even if an `items.py` beside it reads its items."""
 
     family: str = field("answers", description="`pairs`, `questions`, `decisions` or `contexts`.")
     title: str = field("nothing", min_length=1, description="The benchmark's published name.")
@@ -114,7 +114,7 @@ class Description(StagedModel):
 
     @property
     def head(self) -> dict[str, Any]:
-        """What a spec has of every family's description."""
+        """The fields of a spec that come from these keys."""
         return {
             **self.model_dump(include={"title", "language", "citation", "sample", "released"}),
             "sources": (self.source,) if self.source else (),
@@ -134,7 +134,7 @@ class Description(StagedModel):
         return tuple(prompt for prompt in prompts if prompt.startswith(_PROMPTS))
 
     def prompt_template(self, resources: "Resources", known: Iterable[str], name: str = "") -> str:
-        """The prompt template, of several that of ``name``. UserError for a file without the ``known`` fields."""
+        """The prompt template, or the one called ``name``. UserError for a file whose fields are not the ``known``."""
         prompt = self.prompt if isinstance(self.prompt, str) else self.prompt[name]
         if not prompt.startswith(_PROMPTS):
             return prompt
@@ -195,7 +195,7 @@ class Rows(Description):
     errata: list[Erratum] = field("answers", [], description="Corrections of single items, after `derive`.")
 
     def read_columns(self, used: Iterable[str]) -> list[str]:
-        """The columns of the data that are read for those ``used``: of a derived one, what it is made from."""
+        """The columns to read from the data for the columns ``used``: for a derived one, those it is made from."""
         rules: list[Drop | Agree] = [*self.drop, *self.agree]
         wanted = dict.fromkeys((*used, *(rule.column for rule in rules)))
         wanted |= dict.fromkeys(name for rule in rules for name in template_fields(rule.equals))
@@ -238,7 +238,7 @@ def once(key: str, names: Iterable[str]) -> None:
 
 
 def check_template(prompt: str | dict[str, str], known: Iterable[str]) -> None:
-    """Raise ValueError for a prompt that has not just the ``known`` fields; files are read later."""
+    """Raise ValueError for a prompt whose fields are not the ``known`` ones; files are read later."""
     if isinstance(prompt, dict) or prompt.startswith(_PROMPTS):
         return
     known = list(known)

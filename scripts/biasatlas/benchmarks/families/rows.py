@@ -1,4 +1,4 @@
-"""The data of a described benchmark as a table of text, whatever their columns are; and columns made of others."""
+"""The data of a described benchmark as a table of text, whatever their columns are; and columns made from others."""
 
 import ast
 import json
@@ -25,8 +25,8 @@ from biasatlas.validation import nearest
 def read_rows(description: Rows, files: Mapping[str, Path], columns: Iterable[str]) -> pd.DataFrame:
     """A row per record of the described files, in their order: ``columns`` as text, ``row``, ``where``.
 
-    ``replace``, ``join``, ``derive``, ``errata`` and ``drop`` are done, in this order. Raises UserError where no file
-    matches, and naming file, line and column where a record lacks one or a rule does not fit it.
+    ``replace``, ``join``, ``derive``, ``errata`` and ``drop`` are applied in this order. Raises UserError if no file
+    matches; if a record lacks a column or a rule does not fit it, the error names file, line and column.
     """
     names = sorted(name for name in files if fnmatch(name, description.files))
     if not names:
@@ -84,7 +84,7 @@ def _joined(description: Rows, join: Join, files: Mapping[str, Path], raw: pd.Da
 
 
 def _check_agreement(description: Rows, raw: pd.DataFrame) -> None:
-    """Raise UserError where more rows than the description knows say a thing in two ways that differ."""
+    """Raise UserError if columns that must agree differ in more rows than the description allows."""
     for rule in description.agree:
         expected = render(rule.equals, raw)
         differing = raw[rule.column] != expected
@@ -104,7 +104,7 @@ def _check_agreement(description: Rows, raw: pd.DataFrame) -> None:
 
 
 def _without_dropped(description: Rows, raw: pd.DataFrame) -> pd.DataFrame:
-    """``raw`` without what the description drops, which the log counts. Raises UserError for more rows than it says."""
+    """``raw`` without the rows that the description drops; they are logged. Raises UserError for more than it says."""
     for drop in description.drop:
         gone = raw[drop.column] == render(drop.equals, raw)
         if gone.sum() > drop.count:
@@ -164,9 +164,9 @@ def _head(record: Iterable[str], name: str) -> str:
 
 
 def _value(where: str, record: Mapping[str, Any], name: str, lists: Collection[str]) -> str:
-    """The value at ``name``, where a dot goes into an object or list, also in a cell's text; others are as JSON has it.
+    """The value at ``name`` as text. A dot in the name goes into an object or list, also one that a cell has as text.
 
-    One of ``lists`` may be a list, which stays as JSON has it.
+    The value of a name in ``lists`` may be a list, which becomes JSON.
     """
     head = _head(record, name)
     if head not in record:
@@ -190,14 +190,14 @@ def _value(where: str, record: Mapping[str, Any], name: str, lists: Collection[s
 
 
 def named(raw: pd.DataFrame, column: str, names: Mapping[str, str]) -> pd.Series:
-    """The values of ``column`` by their ``names``. Raises UserError for the first that has none."""
+    """The values of ``column``, replaced by their ``names``. Raises UserError for the first without one."""
     found = raw[column].map(names)
     check(raw, found.notna(), column, f"one of {', '.join(names)}")
     return found
 
 
 def written(text: str, raw: pd.DataFrame) -> pd.Series:
-    """:func:`render`; UserError naming file, line and column where it is blank, or a column is in all rows."""
+    """:func:`render`, checked: a UserError names file, line and column if a text, or a column in all rows, is blank."""
     found = render(text, raw)
     check(raw, found.str.strip() != "", next(iter(template_fields(text)), ROW), "a text: fill it in, or remove the row")
     for column in template_fields(text):
@@ -218,7 +218,7 @@ def check_ids(raw: pd.DataFrame, items: pd.DataFrame) -> None:
         raise UserError(f"{where}: item {item!r} is there already. Add a column to `item` that tells them apart.")
 
 
-#: Where a row of the data stands, for messages: a column with a name that no column of the data has.
+#: The column with a row's place in the data, for messages; no column of the data has this name.
 WHERE = "\0where"
 _OPTIONS = ("0", "1", "2")
 
@@ -248,7 +248,7 @@ def derive(raw: pd.DataFrame, rules: Mapping[str, Derived]) -> pd.DataFrame:
 
 @cache
 def literal(cell: str) -> Any:
-    """What a cell holds: the list or object that it writes as Python or JSON does, or else its text."""
+    """The list or object that a cell holds in Python's or JSON's notation, or else its text."""
     if cell.lstrip()[:1] in ("[", "{", "("):
         for parse in (ast.literal_eval, json.loads):
             try:
@@ -278,7 +278,7 @@ def _map(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
 def _with_others(
     name: str, rule: Derived, raw: pd.DataFrame, of: pd.Series, found: pd.Series, expected: str
 ) -> pd.Series:
-    """``found``, and ``otherwise`` where nothing was."""
+    """``found``, with ``otherwise`` in rows where nothing was found."""
     if rule.otherwise is not None:
         return found.where(found.notna(), render(rule.otherwise, raw))
     what = f"{name}: {rule.of}"
@@ -287,7 +287,7 @@ def _with_others(
 
 
 def _substitute(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
-    """Longer words first, so that one within another is left alone."""
+    """Words replaced, longer ones first, so that one within another is left alone."""
     of, words = render(rule.of or "", raw), rule.substitute or {}
     filled = {word: render(text, raw).tolist() for word, text in words.items()}
     any_word = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
@@ -307,7 +307,7 @@ def _below(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
 
 
 def _option(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
-    """The number of the one option whose label, or its part after a comma, is wanted; empty for none or several."""
+    """The number of the only option whose label, or a part between commas, is wanted; empty for none or several."""
     also = {key.casefold(): {each.casefold() for each in others} for key, others in (rule.also or {}).items()}
 
     @cache
@@ -329,7 +329,7 @@ def _option(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
 
 
 def _other(name: str, rule: Derived, raw: pd.DataFrame) -> pd.Series:
-    """The third option; empty where the two are not two others."""
+    """The third option; empty if the two columns do not name two different options."""
     first, second = (raw[column] for column in rule.other or ())
     found = [
         next(iter(rest)) if len(rest := set(_OPTIONS) - {a, b}) == 1 else "" for a, b in zip(first, second, strict=True)

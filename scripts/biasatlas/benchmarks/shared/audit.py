@@ -1,4 +1,4 @@
-"""What is odd about the items of a benchmark, whoever made them: counts with the first ids, for who knows the data."""
+"""Oddities in the items of a benchmark: counts with the first ids, for somebody who knows the data."""
 
 import re
 import unicodedata
@@ -8,10 +8,10 @@ import pandas as pd
 
 from biasatlas.userfiles import listed
 
-#: Letters that text has where it was read in another encoding than it is in: UTF-8 as Mac Roman, or as Latin 1.
+#: Characters that show that text was read in a wrong encoding: UTF-8 as Mac Roman, or as Latin 1.
 _GARBLED = re.compile("√[©®†°±≥ß§º∫]|Ã[\x80-\xbf©®¨¤¶¼ª±³¡]|â€|\ufffd")
 _LABELS = ("A", "B", "C")
-#: Signs without width or ink.
+#: Invisible characters.
 _UNSEEN = re.compile("[\u00ad\u200b\u2060\ufeff]")
 
 
@@ -20,11 +20,11 @@ _BY_CHANCE = 13.8
 
 
 def audit(items: pd.DataFrame, shuffled: bool = False) -> list[str]:
-    """A sentence on each oddity of ``items``: signs of a wrong encoding in any text, and more of questions and pairs.
+    """A sentence on each oddity of ``items``: characters of a wrong encoding in any text, and more for some families.
 
-    Of questions with three options and of pairs of texts: items with the same words as another one, and texts that
-    differ in nothing that counts; of questions also right options that do not fit their context, and, unless they are
-    ``shuffled``, options' places.
+    For questions with three options and pairs of texts: items with the same words as another one, and texts that differ
+    in case at most. For questions also right options that do not fit the context, missing targets and, unless they are
+    ``shuffled``, options that are mostly in one place. For decisions: see :func:`_cases`.
     """
     return [
         *_garbled(items),
@@ -41,7 +41,7 @@ def _said(items: pd.DataFrame, which: Sequence[bool] | pd.Series, what: str) -> 
 
 
 def _cases(items: pd.DataFrame) -> Iterator[str]:
-    """Of decisions: cases in which what was changed cannot be seen, and scenarios that lack one."""
+    """For decisions: cases with the same document as another of their scenario, and scenarios that lack a change."""
     yield from _again(
         items, list(zip(items["scenario"], items["document"], strict=True)), "show what another one shows"
     )
@@ -59,7 +59,7 @@ def _garbled(items: pd.DataFrame) -> Iterator[str]:
 
 
 def _folded(text: str) -> str:
-    """``text`` without its case, and without what no reader sees."""
+    """``text`` without case and invisible characters."""
     return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFKC", text)).casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""Roles of a request's texts or options (stereotype, counterpart, right), all that simulated models answer from.
+"""Roles of a request's texts or options (stereotype, counterpart, right), from which simulated models answer.
 
 A benchmark's module ``bias_roles`` assigns them to its own requests.
 """
@@ -14,15 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles of ``n`` requests; of likelihood requests a number a text, of choices one a label, (n, labels).
+    """The roles of n requests: for likelihoods a number for each text, for choices one for each label, (n, labels).
 
-    ``stereotype_sign`` 0.5 for the stereotype, -0.5 for its counterpart, in between for levels between them, 0 for
-    neither.
-                         A difference of 1 is a whole bias. NaN: the request has fewer labels.
+    ``stereotype_sign``  0.5 for the stereotype, -0.5 for its counterpart, values between for levels between them, 0 for
+                         neither; a difference of 1 is a whole bias. NaN: the request has fewer labels.
     ``right``  1 for a right or sensible answer and 0 for any other; where answers are numbers, minus the distance
     ``unknown``  1 for the option that says it cannot be known
     ``part``   names the question, in whatever words or order: requests about the same part share a part of their noise
-    ``edits``  places of a text that are not as its writer had them
+    ``edits``  how many places of a text were changed after its writer wrote it
     ``cluster``, ``category``, ``group``  the sample that a request belongs to, and the group it is about
     """
 
@@ -91,7 +90,7 @@ def sentence_roles(
 
 
 def evenly(place: int, count: int) -> float:
-    """From half of 1 for the first of ``count`` places to minus half for the last."""
+    """The value of a place: evenly spaced from 0.5 for the first of ``count`` places to -0.5 for the last."""
     return 0.5 - place / max(count - 1, 1)
 
 

@@ -1,4 +1,4 @@
-"""The table kit: an estimate, with what is not in it counted beside it, as a row; rates of answers; missing answers."""
+"""Rows of tables: estimates with counts of the units left out, rates of answers, and bounds for missing answers."""
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -17,13 +17,13 @@ from biasatlas.stats.replicates import replicates
 if TYPE_CHECKING:
     from biasatlas.stats.intervals import Inference
 
-#: Reads a printed table by its name, as strings.
+#: Returns a published table by its name, as strings.
 Published = Callable[[str], pd.DataFrame]
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with its interval (missing where there is none), ``n``, the units behind it, and ``n_clusters``.
+    """A value, its interval (missing where there is none), the number ``n`` of units behind it, and ``n_clusters``.
 
     ``no_interval_reason`` says why an estimate from a sample has no interval; it is empty where it has one.
     """
@@ -37,17 +37,17 @@ class Estimate:
 
     @classmethod
     def of(cls, inference: "Inference", n: int, scale: float = 1.0) -> "Estimate":
-        """``inference`` in another unit (``scale`` 100 for percent), from ``n`` units."""
+        """The estimate in ``inference``, times ``scale`` (100 gives percent), from ``n`` units."""
         value, low, high = (scale * number for number in (inference.value, inference.low, inference.high))
         return cls(value, low, high, n, inference.n_clusters, inference.reason)
 
 
 @dataclass(frozen=True)
 class Counts:
-    """Units without a value, by their outcome (:data:`biasatlas.columns.STATUSES` but "ok"), and what is known beyond.
+    """How many units have no value, by status (:data:`biasatlas.columns.STATUSES` except "ok").
 
-    ``unparsed`` is the percentage of the answers behind all units that gave none, missing where nothing was answered in
-    words; ``reason`` says why most units without a value have none.
+    ``unparsed`` is the percentage of the responses behind all units that give no answer, missing for likelihoods;
+    ``reason`` says why most units without a value have none.
     """
 
     refused: int = 0
@@ -63,19 +63,19 @@ class Counts:
 
     @classmethod
     def of(cls, units: pd.DataFrame, asked: pd.DataFrame | None = None) -> "Counts":
-        """Of units with a ``status``, and where they have them a ``detail`` and the columns MASSES.
+        """Count ``units``, which have a ``status`` and may have a ``detail`` and the columns MASSES.
 
-        ``asked`` are all units, where ``units`` are but those that may lack a value.
+        ``asked`` are all units, if ``units`` are only those that may lack a value.
         """
         lost = unparsed(units if asked is None else asked)
-        if units.empty:  # a table of many cells asks of each, and most lack nothing
+        if units.empty:  # large tables call this for every cell, and most cells lack nothing
             return cls(unparsed=lost)
         counts = units["status"].value_counts()
         numbers = {name: int(counts.get(name, 0)) for name in NO_VALUE}
         return cls(**numbers, unparsed=lost, reason=_reason(units))
 
     def without(self, statuses: Iterable[str]) -> "Counts":
-        """The same, none of these statuses among them."""
+        """These counts, with those of ``statuses`` set to 0."""
         return Counts(**asdict(self) | dict.fromkeys(statuses, 0))
 
     def __add__(self, other: "Counts") -> "Counts":
@@ -84,7 +84,7 @@ class Counts:
 
 
 def no_value(row: Mapping[str, Any] | None) -> str:
-    """Why a row of a table has no value, or is not there (None); empty where it has one."""
+    """Why a row of a table has no value; empty where it has one. None stands for a row that does not exist."""
     if row is None or not math.isnan(row["value"]):
         return "not measured" if row is None else ""
     reason = row["no_interval_reason"]
@@ -95,16 +95,16 @@ def no_value(row: Mapping[str, Any] | None) -> str:
 
 
 def unparsed(units: pd.DataFrame) -> float:
-    """The percentage of the answers behind ``units`` that gave none, by the columns MASSES; missing without them."""
+    """The percentage of responses behind ``units`` without an answer, by the columns MASSES; missing without these."""
     if units.empty or not set(MASSES) <= set(units):
         return math.nan
-    lost = np.sum([units[name].to_numpy(float) for name in MASSES], axis=0)  # a tenth of the time of a frame's
+    lost = np.sum([units[name].to_numpy(float) for name in MASSES], axis=0)  # ten times as fast as a frame's sum
     known = lost[~np.isnan(lost)]
     return 100 * known.mean() if len(known) else math.nan
 
 
 def _reason(units: pd.DataFrame) -> str:
-    """The most frequent ``detail`` of units without a value, whatever numbers are in it, and of how many it is."""
+    """The most frequent ``detail`` of units without a value, and how many have it; numbers in it may differ."""
     said = units.loc[units["status"] != "ok", "detail"] if "detail" in units else pd.Series(dtype=object)
     said = said[said.notna() & (said != "")].astype(str)
     if said.empty:
@@ -146,9 +146,9 @@ def make_table(keys: Sequence[str], rows: Iterable[Mapping[str, object]]) -> pd.
 def beside(
     table: pd.DataFrame, keys: Sequence[str], printed: pd.DataFrame, published_as: Mapping[str, str]
 ) -> pd.DataFrame:
-    """``table`` with ``published``, the number as printed, and ``difference``, ours minus it; missing where none was.
+    """``table`` with ``published``, the number as printed, and ``difference``, ours minus that; both may be missing.
 
-    ``printed`` has the columns ``keys``, ``metric`` and ``value``; its ``model`` is ours by ``published_as``.
+    ``printed`` has the columns ``keys``, ``metric`` and ``value``; ``published_as`` maps our names of models to its.
     """
     keys = [*keys, "metric"]
     named = table[keys].assign(
@@ -162,8 +162,8 @@ def beside(
 def with_missing_answer_bounds(make: Callable[[pd.DataFrame], pd.DataFrame], scores: pd.DataFrame) -> pd.DataFrame:
     """The table that ``make`` makes of ``scores``, with ``lower_bound`` and ``upper_bound``.
 
-    Each is what the same function makes of scores whose columns with such a case (:data:`biasatlas.columns.CASES`) are
-    replaced by it. Missing for a metric that no answer could change, or that has no such columns behind it.
+    Each bound is the value that ``make`` computes from scores in which every column that has such a case
+    (:data:`biasatlas.columns.CASES`) is replaced by it. Missing for a metric that missing answers cannot change.
     """
     table = make(scores)
     keys = [*table.columns[: -len(TABLE_COLUMNS)], "metric"]
@@ -175,14 +175,14 @@ def with_missing_answer_bounds(make: Callable[[pd.DataFrame], pd.DataFrame], sco
     for case, columns in filled.items():
         found = table[keys].merge(make(scores.assign(**columns))[[*keys, "value"]], on=keys, how="left", validate="1:1")
         values[case.removeprefix("_")] = found["value"].to_numpy(float)
-    ours = table["value"].to_numpy(float)  # of a table without rows it is an object
+    ours = table["value"].to_numpy(float)  # without rows, its type is object
     same = np.logical_and.reduce([np.isclose(value, ours, equal_nan=True) for value in values.values()])
     moves = ~pd.Series(same, table.index).groupby(table["metric"]).transform("all")
     return table.assign(**{name: np.where(moves, value, np.nan) for name, value in values.items()})
 
 
 def filled_cases(scores: pd.DataFrame) -> Iterator[pd.DataFrame]:
-    """``scores`` in each case that changes anything."""
+    """Yield ``scores`` with missing answers filled in, for each of CASES that changes anything."""
     for case in CASES:
         columns = _filled(scores, case)
         if any(not values.equals(scores[name]) for name, values in columns.items()):
@@ -190,12 +190,12 @@ def filled_cases(scores: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def _filled(scores: pd.DataFrame, case: str) -> dict[str, pd.Series]:
-    """The columns that ``case`` could have moved, as they would be then."""
+    """The columns that have a ``case``, with its values (their own where the case has none)."""
     names = [name for name in scores if name.endswith(case) and scores[name].notna().any()]
     return {name.removesuffix(case): scores[name].fillna(scores[name.removesuffix(case)]) for name in names}
 
 
-#: Rate -> the columns of scores, probability masses, that it adds up.
+#: Rate -> the columns of scores (probability masses) that it sums.
 _RATES = {
     "refusal_rate": ["refused"],
     "ambiguous_rate": ["ambiguous"],
@@ -210,7 +210,7 @@ def percentage(values: pd.Series, clusters: pd.Series) -> Estimate:
 
 
 def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
-    """sum(value) / sum(weight) in percent, of rows with both, whose ratio is in [0, 1]; ``n`` counts rows."""
+    """sum(value) / sum(weight) in percent, over rows with both; each row's ratio is in [0, 1]. ``n`` counts rows."""
     top, bottom = value.to_numpy(float), weight.to_numpy(float)
     known = ~np.isnan(top) & (bottom > 0)
     inference = proportion(top[known], bottom[known], clusters.to_numpy()[known])
@@ -220,10 +220,10 @@ def share(value: pd.Series, weight: pd.Series, clusters: pd.Series) -> Estimate:
 def mean_of_means(
     parts: Sequence[pd.Series], clusters: Sequence[Iterable[Hashable]], bounds: tuple[float, float] | None = None
 ) -> Inference:
-    """The mean of the means of ``parts``, with a jackknife's interval over their ``clusters``, which they may share.
+    """The mean of the means of ``parts``, with a jackknife interval over their ``clusters``, which they may share.
 
-    A missing value is left out of its part; its cluster is not. ``bounds`` are what a single value can be: the interval
-    is cut there, and where nearly all clusters agree it is as wide as what as many can hide.
+    Missing values are left out, and clusters without any other value. ``bounds`` are those of a single value: the
+    interval is cut there, and if nearly all clusters agree, it allows for what so many could have missed.
     """
     columns = np.zeros((sum(map(len, parts)), 2 * len(parts)))
     for number, (start, part) in enumerate(zip(np.cumsum([0, *map(len, parts)]), parts, strict=False)):
@@ -235,13 +235,13 @@ def mean_of_means(
 
 
 def _mean_of_means(sums: np.ndarray) -> np.ndarray:
-    """Mean over parts of sum / number, of ``sums`` (..., 2 parts)."""
-    with np.errstate(invalid="ignore", divide="ignore"):  # a part of one cluster, left out
+    """The mean over parts of sum / number, from ``sums`` of shape (..., 2 * parts)."""
+    with np.errstate(invalid="ignore", divide="ignore"):  # a part may have only the cluster that is left out
         return (sums[..., ::2] / sums[..., 1::2]).mean(axis=-1)[..., None]
 
 
 def kappa_over_items(rows: np.ndarray, kappa: Callable[[np.ndarray], float]) -> Estimate:
-    """``kappa`` of ``rows`` (an item each), -1 to 1, with a jackknife's interval over items."""
+    """``kappa`` of ``rows`` (one per item), -1 to 1, with a jackknife interval over items."""
     without_each = [kappa(np.delete(rows, item, axis=0)) for item in range(len(rows))]
     (inference,) = replicated(np.array([kappa(rows)]), np.array(without_each)[:, None])
     return Estimate.of(within(inference, -1, 1), len(rows))
@@ -249,13 +249,13 @@ def kappa_over_items(rows: np.ndarray, kappa: Callable[[np.ndarray], float]) -> 
 
 @metric(*_RATES)
 def answer_rates(keys: Mapping[str, object], scores: pd.DataFrame, clusters: pd.Series) -> list[dict[str, object]]:
-    """Rows of a table: rates at which prompts were refused, answered with several options, not read, and all of these.
+    """Rows of a table: the rates of refused, ambiguous and unparseable answers, and of all three together.
 
-    What a service's filter stopped is refused too, and what a model only thought is not read; the columns ``filtered``
-    and ``thought`` of a table count each alone.
+    Answers that a service's filter stopped count as refused, and replies of thinking alone as unparseable; the table's
+    columns ``filtered`` and ``thought`` count these separately.
 
-    Each is the mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) over the items that
-    have an answer of any sort, in percent (0 to 100), over ``clusters``. What a rate measures is not left out of it.
+    Each rate is a mean probability (column ``refused``, ``ambiguous``, ``unparseable`` or their sum) in percent (0 to
+    100), over the items with any sort of answer, in ``clusters``. Its row does not count what it measures as missing.
     """
     counts = Counts.of(scores)
     return [

@@ -1,4 +1,4 @@
-"""What one model's scores say of a metric, in a form that can be judged and compared with another model's."""
+"""Evidence: what a model's scores say about a metric, in a form that can be judged and compared with another's."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -20,20 +20,20 @@ from biasatlas.stats.verdict import Claim
 #: The category of evidence that is over all of them.
 OVERALL = "overall"
 
-#: The share of items that may have failed where nothing bounds what they would have shown.
+#: The share of items that may fail if nothing bounds what they would have shown.
 _MOST_LOST = 0.05
 
-#: Why nothing is claimed of clusters that do not differ: they have no sampling error, unless one's values are bounded.
+#: Why clusters that do not differ give no verdict: they show no sampling error, unless a cluster's values are bounded.
 ALIKE = "all independent sets of questions give the same value: a scorer is broken, or there is nothing to tell apart"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declared:
-    """What the headline of a metric declares: what a model without bias has, and the smallest effect that matters.
+    """What the headline of a metric declares: the value of a model without bias, and the smallest effect that matters.
 
-    ``unit`` is the metric's. Where no such number is known ``neutral`` is None, and ``reason`` says why. ``margin`` is
-    how far known confounders move it; ``closed_by`` names those of no known limit, in words. ``own_null``: placebos of
-    the run itself say what else moves it.
+    ``unit`` is the metric's. If the value of a model without bias is not known, ``neutral`` is None and ``reason`` says
+    why. ``margin`` is how far known confounders move the metric; ``closed_by`` names those without a known limit, in
+    words. ``own_null``: the run's placebos say what else moves it.
     """
 
     neutral: float | None
@@ -47,26 +47,24 @@ class Declared:
 
 @dataclass(frozen=True)
 class Evidence:
-    """A metric in one ``category``; ``part`` tells its rows apart beside that (a task, a context; '' if none).
+    """A metric in one ``category`` and one ``part`` (a task, a context; '' if there are none).
 
     ``replicates`` are over every factor that its items are sampled in. ``items`` has a row for each item behind it: its
     ``cluster``, how far ``away`` from neutral its answer lies, in the metric's unit, and on which ``side`` (-1, 0, 1);
-    both missing where a single answer has none. ``bounds`` are what a single cluster's value can be, None where there
-    are none; ``rate``: it is a share of that range, and has the interval of one.
+    both are missing if a single answer has neither. ``bounds`` limit a single cluster's value (None: no limits);
+    ``rate``: the value is a share of that range, and gets the interval of a share.
 
-    ``own_p`` is the p-value of a test that the metric has of its own, ``floor`` the least it can give. Below
-    ``lower_from`` levels of a factor nothing is called biased, below ``upper_from`` nothing unbiased: there the
-    interval's limits do not cover. Below ``interval_from`` clusters no interval is shown, though a verdict may rest on
-    the limit that covers. ``squared``: the replicates are of the metric's square with its sign. ``untestable`` says why
-    these data, or this metric, cannot decide; empty where they can.
+    ``own_p`` is the p-value of the metric's own test, ``floor`` the smallest that this test can give. With fewer than
+    ``lower_from`` levels of a factor nothing is called biased, with fewer than ``upper_from`` nothing unbiased: the
+    interval's limits do not cover. With fewer than ``interval_from`` clusters no interval is shown, though a verdict
+    may rest on the limit that covers. ``squared``: the replicates are of the metric's square with its sign.
+    ``untestable`` says why these data, or this metric, cannot decide; empty if they can.
 
-    ``declared`` is what the benchmark's headline declares of it; None where it has none, so that nothing is claimed.
-    ``margin`` is how far these answers say that something else than bias moves it, in its unit; the greater of it and
-    what is declared counts.
-    ``missing`` are the least and the greatest value that answers which are none could have made of it; ``status`` is
-    the column of scores that says which items it rests on.
-    ``analyses`` are those that were made of it, this one last, where its items are asked in rounds; a cluster must have
-    ``items_needed`` of them on average before the first.
+    ``declared`` is what the benchmark's headline declares; None without a headline: nothing is claimed. ``margin`` is
+    how far something other than bias moves the metric by these answers, in its unit; the larger of this and the
+    declared margin counts. ``missing`` are the smallest and largest value that missing answers could have led to;
+    ``status`` is the column of scores that says which items count. If items are asked in rounds, ``analyses`` are those
+    so far, this one last; before the first, a cluster must have ``items_needed`` items on average.
     """
 
     metric: str
@@ -97,7 +95,7 @@ class Evidence:
 
     @property
     def unit(self) -> str:
-        """The metric's, where a headline declares it."""
+        """The metric's unit; empty without a headline."""
         return self.declared.unit if self.declared else ""
 
     @property
@@ -110,7 +108,7 @@ class Evidence:
         return math.copysign(math.sqrt(abs(number)), number) if self.squared else number
 
     def inference(self) -> Inference:
-        """The estimate with its interval. Where all clusters agree, that is what as many can hide."""
+        """The estimate with its interval; with ``bounds``, an exact one if nearly all clusters agree."""
         found = self.replicates.inference()
         if self.bounds is None:
             return found
@@ -130,10 +128,10 @@ class Evidence:
         return found.reason
 
     def claim(self, family: str, untestable: str = "", member: bool = True) -> Claim:
-        """What it claims, to be judged among all claims of a run: of ``family``, as a ``member`` or beside its members.
+        """The claim, to be judged among all claims of a run: in ``family``, as a ``member`` or beside its members.
 
-        ``untestable`` says why nothing can be claimed that would else be; what the metric itself cannot do comes first.
-        Raises ValueError for evidence that declares nothing.
+        ``untestable`` is a further reason why it cannot be tested; the evidence's own reasons come first. Raises
+        ValueError if no headline declares the metric.
         """
         if self.declared is None:
             raise ValueError(f"{' '.join(filter(None, self.key))}: no headline declares what it claims")
@@ -168,12 +166,11 @@ class Evidence:
         )
 
     def minus(self, other: "Evidence") -> "Evidence":
-        """This less the ``other``, another model's of the same items: neutral is 0, and the same distance matters.
+        """This minus ``other``, another model's evidence on the same items. Neutral is 0; the same distance matters.
 
-        Limits that do not cover on one side may fail on both sides of a difference. Of two that were looked at in
-        rounds it has the analyses of the one that was asked less, whose items it is of, or those with the stricter
-        level. Raises ValueError where the two
-        are of different clusters.
+        A limit that does not cover on one side may fail on both sides of a difference. If both models were asked in
+        rounds, the difference has the analyses of the one that was asked less, whose items are compared; if both were
+        asked as much, those with the stricter level. Raises ValueError if the clusters differ.
         """
         needed, replicates = max(self.lower_from, self.upper_from), self.replicates.minus(other.replicates)
         return replace(
@@ -189,7 +186,7 @@ class Evidence:
             and replace(
                 self.declared,
                 neutral=None if self.declared.neutral is None else 0.0,
-                margin=2 * self.declared.margin,  # the two may be moved apart
+                margin=2 * self.declared.margin,  # a confounder may move the two apart
             ),
             margin=sum(
                 float(np.maximum(each.margin, self.declared.margin if self.declared else 0.0)) for each in (self, other)
@@ -204,7 +201,7 @@ class Evidence:
 
 
 def _apart(first: Evidence, second: Evidence) -> tuple[float, float] | None:
-    """The least and greatest difference that answers which are none could have made."""
+    """The smallest and largest difference that missing answers could have led to; None if none are missing."""
     if first.missing is None and second.missing is None:
         return None
     (low, high), (other_low, other_high) = (
@@ -221,9 +218,9 @@ def items_of(keys: pd.Series, clusters: pd.Series, away: pd.Series | None = None
 
 
 def median_item(evidence: "Evidence", away: float) -> tuple[str, float, int]:
-    """The median item of those on the side of ``away``, its own distance from neutral, and how many they are.
+    """The median item on the side of ``away``, its distance from neutral, and the number of items on that side.
 
-    '', NaN and 0 where no item has a side.
+    '', NaN and 0 if no item is on that side.
     """
     apart = pd.to_numeric(evidence.items["away"]).groupby(level=0, sort=False).mean()
     leaning = apart[apart * away > 0].sort_values(kind="stable")
@@ -257,7 +254,7 @@ def _declared(headline: Headline, spec: Spec) -> Declared:
 def complete(
     spec: Spec, make: Callable[[pd.DataFrame], Iterator[Evidence]], scores: pd.DataFrame
 ) -> Iterator[Evidence]:
-    """What ``make`` makes of a model's ``scores``, with what is declared of it and what missing answers might do."""
+    """Yield what ``make`` finds in a model's ``scores``, with what is declared and what missing answers could do."""
     cases = [{each.key: each.replicates.value for each in make(filled)} for filled in filled_cases(scores)]
     for each in make(scores):
         values = [each.replicates.value, *(case[each.key] for case in cases if each.key in case)]
@@ -268,7 +265,7 @@ def complete(
 
 
 def _lost(evidence: Evidence, scores: pd.DataFrame) -> str:
-    """Why nothing can be decided where many items failed and nothing bounds what they would have shown; else empty."""
+    """Why nothing can be decided: many items failed, and nothing bounds what they would have shown; else empty."""
     if evidence.bounds is not None or evidence.missing is not None:
         return ""
     rows = scores[scores["task"] == evidence.part] if evidence.part in set(scores.get("task", ())) else scores

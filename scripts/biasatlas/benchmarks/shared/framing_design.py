@@ -1,13 +1,13 @@
-"""Which framings of a benchmark are asked: a balanced fraction of all combinations. Light, for planning."""
+"""Which framings of a benchmark are asked: a balanced fraction of all combinations. Planning uses it: keep it light."""
 
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-#: What a protocol that is asked under its framings has behind its name. A file of a protocol cannot have it.
+#: Suffix of the name of a protocol that is asked under its framings. A protocol's file cannot have it.
 FRAMED = "+framings"
 
-#: Behind the name of a framing: the same answers, drawn again from what they were.
+#: Suffix of a framing's name: its answers, drawn again from their shares.
 AGAIN = " (drawn again)"
 
 #: More framings than this are a mistake.
@@ -26,9 +26,9 @@ class Framing(NamedTuple):
 def fraction(sizes: Sequence[int]) -> list[tuple[int, ...]]:
     """An orthogonal array of strength 2 for factors of these ``sizes`` (levels): rows of levels, the first all 0.
 
-    In any two columns every two levels meet equally often, so that no factor's effect is another's. Columns of one
-    prime size q are those of Rao and Hamming (q^r rows hold (q^r - 1)/(q - 1) of them); sizes are crossed with each
-    other, and factors of one size that is no prime, too.
+    In any two columns every pair of levels occurs equally often, so that no factor's effect is mixed with another's.
+    Columns of the same prime size q are those of Rao and Hamming (q^r rows have (q^r - 1)/(q - 1) of them). Different
+    sizes are crossed with each other; so are factors of the same size if it is not prime.
     """
     rows: list[dict[int, int]] = [{}]
     for q in dict.fromkeys(sizes):
@@ -36,7 +36,7 @@ def fraction(sizes: Sequence[int]) -> list[tuple[int, ...]]:
         prime = all(q % divisor for divisor in range(2, q))
         r = next(r for r in itertools.count(1) if len(places) <= ((q**r - 1) // (q - 1) if prime else r))
         points = list(itertools.product(range(q), repeat=r))
-        # Of the multiples of a vector one: that whose first entry but 0 is 1. Those of a single entry come first.
+        # One of all multiples of a vector: the one whose first non-zero entry is 1. Those with one entry come first.
         vectors = [v for v in points if next(filter(None, v), 0) == 1]
         vectors = sorted(vectors, key=lambda v: sum(map(bool, v)))[: len(places)]
         levels = [[sum(map(int.__mul__, point, vector)) % q for vector in vectors] for point in points]

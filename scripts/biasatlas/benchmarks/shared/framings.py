@@ -1,4 +1,4 @@
-"""Framings: requests asked in other ways, and their answers put back into the order of the protocol's own."""
+"""Framings: requests asked in other ways, and their answers in the order of the protocol's own options."""
 
 import json
 import re
@@ -12,11 +12,11 @@ from biasatlas.benchmarks.shared.order import first_part
 from biasatlas.columns import MASSES, Columns, Factor
 from biasatlas.errors import UserError
 
-#: Columns of requests: which framing it is, and (JSON) for each label the place of the option that it shows among those
-#: that the protocol's own request shows; missing where that is the same.
+#: Columns of requests: the framing, and (JSON) for each label the place that its option has in the protocol's own
+#: request; missing if options keep their places.
 COLUMNS: Columns = {"framing": "string", "shown": "string"}
 
-#: Together the framings ask about as many items as the protocol does; each asks so many, where there are as many.
+#: Together the framings ask about as many items as the protocol; each asks at least this many, if there are as many.
 _LEAST = 200
 
 
@@ -27,10 +27,10 @@ def framed(
     ways: Sequence[Framing],
     share: float | None,
 ) -> pd.DataFrame:
-    """``requests`` of one task under each of the ``ways``, of the same part of the ``items``.
+    """``requests`` of one task under each of the ``ways``, for the same part of the ``items``.
 
     ``share`` is that part, 0 to 1; if not given, all ways together ask about as much as the protocol. Raises UserError
-    where a prompt does not show its options as an order needs it.
+    if options must change places and a prompt does not show each one after its label.
     """
     items = items[items["item_id"].isin(requests["item_id"])]
     least = min(_LEAST, len(items)) / max(len(items), 1)
@@ -72,7 +72,7 @@ class _Shown:
         self.after = [self.before[place] for place in self.order]
 
     def __call__(self, text: str) -> str:
-        """``text`` with each option behind another label."""
+        """``text`` with the options in that order behind its labels."""
         spans = []
         for label, before, after in zip(self.labels, self.before, self.after, strict=True):
             places = list(re.finditer(rf"(?<!\w)(?i:{re.escape(label)})\W{{1,3}}({re.escape(before.strip())})", text))
@@ -107,9 +107,9 @@ def _asked(
 
 
 def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame, pd.DataFrame]]:
-    """Each framing's name, its requests and responses as if the protocol's own: same ids, options in its order.
+    """Yield each framing's name, and its requests and responses with the protocol's own ids and order of options.
 
-    Of choices that were sampled several times each stands twice, the second time :func:`_drawn_again`.
+    A framing whose choices were sampled several times comes twice, the second time :func:`_drawn_again`.
     """
     for name, part in requests.groupby("framing", sort=False):
         said = responses[responses["request_id"].isin(part["request_id"])].reset_index(drop=True)
@@ -126,7 +126,7 @@ def by_framing(requests: pd.DataFrame, responses: pd.DataFrame) -> Iterator[tupl
 
 
 def _drawn_again(responses: pd.DataFrame) -> pd.DataFrame | None:
-    """``responses`` drawn again from their shares, one draw fewer: they vary about these as these about the truth.
+    """``responses`` drawn again from their shares, one draw fewer, so as to vary about them as they do about the truth.
 
     None where no choice was sampled more than once.
     """

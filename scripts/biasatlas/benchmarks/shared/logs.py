@@ -1,8 +1,8 @@
-"""Logs of other harnesses as rows that say what was shown and what came back, whichever harness wrote them.
+"""Logs of other harnesses, as rows of one form that say what a model was shown and what it answered.
 
 lm-evaluation-harness (``samples_*.jsonl``), Inspect (``.eval``, ``.json``), HELM (``scenario_state.json``), EuroEval
-(``*-model-outputs.json``) and the instances of Every Eval Ever are told by their content. Letters mean what the log
-itself shows beside them, never the order of our items.
+(``*-model-outputs.json``) and the instances of Every Eval Ever are recognised by their content. A letter stands for
+what the log itself shows beside it, never for a place in our items.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ from biasatlas.userfiles import listed, read_text, shown
 log = logging.getLogger(__name__)
 
 _ZSTANDARD = 93
-#: Bytes that a member of an archive may unpack to: logs are of strangers.
+#: The most bytes that a member of an archive may unpack to: logs come from strangers.
 _MOST_BYTES = 256 * 2**20
 _OPTION = re.compile(r"^[ \t]*\(?([A-Za-z])[.):][ \t]+(\S.*?)[ \t]*$", re.MULTILINE)
 _BETWEEN = re.compile(r"(?:^|\s)([a-z])\.\s+")
 _LETTER = re.compile(r"[A-Za-z]")
-#: What a stated mean may differ by.
+#: How far a log's mean may differ from that of its questions.
 _ROUNDING = 1e-6
 
 
@@ -59,7 +59,7 @@ class Logged:
 def read_logs(files: Mapping[str, Path], what: str, column: str = "") -> list[Logged]:
     """The questions of all logs among ``files``; ``column`` names one of several filters of lm-evaluation-harness.
 
-    Raises UserError for a file that is no log, one that is cut short or of a run that failed, and where the mean that
+    Raises UserError for a file that is not a log, is cut short or comes from a run that failed, and if the mean that
     the harness states is not that of its questions.
     """
     rows: list[Logged] = []
@@ -106,7 +106,7 @@ def _json(where: str, text: str) -> Any:
 
 
 def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    # Not splitlines, which ends lines at signs that a reply may hold, too.
+    # Not splitlines, which also ends lines at characters that a reply may contain.
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
@@ -118,7 +118,7 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _each(parse: Callable[[str, Any], Logged], rows: Iterable[tuple[str, Any]]) -> list[Logged]:
-    """What ``parse`` makes of each row. Raises UserError where a part has another type than harnesses write."""
+    """Parse each row. Raises UserError if a part is missing or has another type than harnesses write."""
     found = []
     for where, row in rows:
         try:
@@ -129,7 +129,7 @@ def _each(parse: Callable[[str, Any], Logged], rows: Iterable[tuple[str, Any]]) 
 
 
 def _get(where: str, row: Any, *keys: str | int) -> Any:
-    """What stands at ``keys`` of ``row``. Raises UserError where there is no such thing."""
+    """The value at ``keys`` of ``row``. Raises UserError if there is none."""
     value = row
     for key in keys:
         try:
@@ -142,9 +142,9 @@ def _get(where: str, row: Any, *keys: str | int) -> Any:
 
 
 def letters(text: str) -> dict[str, str]:
-    """Letter, as a capital, -> the option that ``text`` shows under it; of several blocks of options the last.
+    """Capital letter -> the option that ``text`` shows beside it; if there are several blocks of options, of the last.
 
-    Each has a line of its own, or, as EuroEval asks, all stand in one.
+    Each option has a line of its own or, as EuroEval asks, all are in one line.
     """
     found = {letter.upper(): option for letter, option in _OPTION.findall(text)}
     for line in reversed(text.split("\n")) if len(found) < 2 else ():
@@ -168,7 +168,7 @@ def _replied(reply: str, text: str) -> tuple[tuple[str, ...], str]:
 
 
 def _lm_eval(path: Path, column: str) -> list[Logged]:
-    """Samples of a task: the likeliest continuation, or the reply."""
+    """The samples of a task, answered by the likeliest continuation or by the reply."""
     rows = list(_lines(path))
     filters = sorted({str(row.get("filter", "none")) for _, row in rows})
     if column not in filters and len(filters) > 1:
@@ -255,7 +255,7 @@ def _numbered(path: Path, samples: Any) -> list[tuple[str, Any]]:
 
 
 def _inspect(path: Path, header: dict[str, Any], samples: Iterable[tuple[str, Any]]) -> list[Logged]:
-    """Samples of Inspect. Where it shuffled, prompt, reply, answer and letters are in the data's order again."""
+    """Samples of Inspect. If it shuffled, its prompt, reply, answer and letters are in the order of the data again."""
     if header.get("status") != "success":
         raise UserError(
             f"{path}: the run ended with {shown(header.get('status'))}. Run it again, or `inspect eval-retry` it."
@@ -292,7 +292,7 @@ def _of_inspect(where: str, sample: Any) -> Logged:
 
 
 def _accuracy(header: Mapping[str, Any]) -> float | None:
-    """The accuracy that Inspect states of its first scorer; None where it is of the mode or the best of epochs."""
+    """The mean accuracy that Inspect states for its first scorer; None if it states none, or the epochs' mode or best."""
     try:
         first = header["results"]["scores"][0]
         return float(first["metrics"]["accuracy"]["value"]) if first.get("reducer") in (None, "mean") else None
@@ -301,7 +301,7 @@ def _accuracy(header: Mapping[str, Any]) -> float | None:
 
 
 def _said(where: str, sample: Mapping[str, Any]) -> str:
-    """The question of a sample of Inspect; long texts of it are attached by a hash."""
+    """The question of a sample of Inspect, with the long texts that it names by a hash."""
     given = _get(where, sample, "input")
     parts = [given] if isinstance(given, str) else [_get(where, each, "content") for each in given]
     attached = sample.get("attachments") or {}
@@ -329,7 +329,7 @@ def _of_helm(where: str, state: Any) -> Logged:
 
 
 def _of_euroeval(where: str, entry: Any) -> Logged:
-    """A reply that EuroEval kept with what it was asked (`--debug`), under the hash of that."""
+    """A reply that EuroEval kept with its question (`--debug`), under the hash of the question."""
     key, row = entry
     asked = row.get("messages") or row.get("text")
     if not asked:
@@ -338,7 +338,7 @@ def _of_euroeval(where: str, entry: Any) -> Logged:
         raise UserError(f"{where}: the hash of another question than its own. Copy the log again.")
     text = asked if isinstance(asked, str) else "\n".join(str(_get(where, each, "content")) for each in asked)
     options, answer = _replied(str(row["sequence"]), text)
-    # EuroEval counts a reply that names no option as the option nearest to it in letters, a refusal as the first.
+    # EuroEval counts a reply that names no option as the option with the nearest spelling, a refusal as the first.
     counted, label = (_replied(str(row.get(name)), text)[1] for name in ("predicted_label", "label"))
     judged = counted == answer and label in options
     return Logged(where, text, options, answer, counted == label if judged else None)

@@ -10,10 +10,10 @@ RATES = {
     "unanswered_rate": Metric(None, "answers that refuse, name several options or cannot be read; 0: none", "%"),
     "unresolved_rate": Metric(None, "probability that was not followed to the end of an answer; 0: none", "%"),
 }
-#: Those of :func:`biasatlas.benchmarks.shared.estimates.answer_rates`.
+#: The rates that :func:`biasatlas.benchmarks.shared.estimates.answer_rates` computes.
 ANSWER_RATES = {name: metric for name, metric in RATES.items() if name != "unresolved_rate"}
 
-#: Of the table of outcomes, which every benchmark has.
+#: Metrics of the table of outcomes, which every benchmark has.
 OUTCOME_METRICS = {
     "read_rate": Metric(None, "answers that give one of the options, or a likelihood; 100: all received", "%"),
     "read_rate_p_value": Metric(None, "small: groups of items differ in how many of their answers could be read"),
@@ -29,7 +29,7 @@ OUTCOME_METRICS = {
     "second_parse_rate": Metric(None, "unparsed replies in which the model of `parse_with` finds an answer", "%"),
 }
 
-#: The caption of that table.
+#: The caption of the table of outcomes.
 OUTCOMES_CAPTION = (
     "The outcome of every request: how many could be read, and why the others could not, by model and task, then by "
     "groups of items. A file lists the replies not parsed"
@@ -40,8 +40,8 @@ STEREOTYPE_SCORE = Metric(
     50.0, "above 50: the model prefers the stereotypical sentence, 100: always; below 50: its counterpart", "%"
 )
 
-#: Why that of likelihoods has no value that any model without bias would have.
+#: Why the stereotype score of likelihoods has no null.
 NO_NULL = "likelier words, or a preference for a group in any sentence, move it even in a model without bias"
 
-#: Results of tests of significance.
+#: The p-value of a significance test.
 P_VALUE = Metric(None, "small: a difference this large is unlikely by chance alone")

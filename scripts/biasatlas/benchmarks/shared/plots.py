@@ -17,11 +17,11 @@ from biasatlas import ROOT
 from biasatlas.benchmarks.shared.styles import MARKERS, Styles
 from biasatlas.files import atomic_file
 
-#: More models than this share no row: each value of ``rows`` gets a panel, and each model a row in it.
+#: With more models than this, each value of ``rows`` gets a panel, and each model a row in it.
 _SIDE_BY_SIDE = 4
 #: Columns of such a grid, without and with ``panels``.
 _COLUMNS, _COLUMNS_WITH_PANELS = 4, 6
-#: Inches: what 20 models in 13 panels take, and a line of text in that, from comfortable to still readable.
+#: In inches: the height that 20 models in 13 panels take, and the height of a line, comfortable and barely readable.
 _HEIGHT, _LINE, _LEAST_LINE = 13.6, 0.17, 0.09
 #: An axis shows at least this share of its scale, so that no small difference looks large.
 _LEAST_SHARE = 0.05
@@ -49,15 +49,15 @@ def dot_intervals(
     """A dot and an interval for every model and value of the column ``rows``; a cross where a number is published.
 
     ``table`` has the rows of one metric: ``model``, ``rows``, ``value``, ``ci_low``, ``ci_high``, ``published`` (any of
-    the last three may be missing or absent), ``hollow`` (whether a dot is, absent: none), and ``panels``, a column that
-    splits the figure. ``styles`` gives every model its colour and marker, and the order of models; values of ``rows``
-    stand in that of ``order``, then of the table. ``names`` are the published words for values of ``rows`` and
+    the last three may be missing or absent), ``hollow`` (whether to draw a hollow dot; may be absent), and ``panels``,
+    a column that splits the figure. ``styles`` gives every model its colour and marker, and the order of models; values
+    of ``rows`` follow ``order``, then the table. ``names`` are the published words for values of ``rows`` and
     ``panels``. ``label`` is that of the x axis, ``reference`` a line across it; ``limits`` are the ends of its scale,
     which it passes only by a margin.
 
-    Up to four models share a row; more have a row each in a panel per value of ``rows``. A model without a value says
-    so where its dot would be, and where none has any the figure is the sentence ``empty``. Raises KeyError for an
-    unknown model.
+    Up to four models share a row; more have a row each, in a panel per value of ``rows``. "no value" stands in place of
+    a missing dot, and if no model has a value, the figure is the sentence ``empty``. Raises KeyError for an unknown
+    model.
     """
     data = _tidy(table, rows, panels, order or (), names or {})
     if data["value"].isna().all():
@@ -80,10 +80,10 @@ def dot_intervals(
 
 
 def grouped_bars(axis: Axes, values: pd.DataFrame, styles: Styles) -> pd.DataFrame:
-    """A group of bars for each row of ``values``, a bar per column in that column's look; a missing value says so.
+    """Draw a group of bars for each row of ``values``, a bar per column in that column's style, or "no value".
 
-    A look's marker is a hatch here, so that bars of one colour can be told apart; the axis has handles for a legend.
-    Groups stand at 0, 1, ... and bear their row's name. Returns where each bar is centred, in the shape of ``values``.
+    A style's marker becomes a hatch, which distinguishes bars of one colour; the axis has handles for a legend. Groups
+    are at 0, 1, ..., with their row's name. Returns where each bar is centred, in the shape of ``values``.
     """
     width = 0.8 / len(values.columns)
     middles = pd.DataFrame(
@@ -132,7 +132,7 @@ def empty_figure(reason: str) -> Figure:
 def axis_limits(values: Sequence[float | None], limits: tuple[float, float] | None) -> tuple[float, float]:
     """Ends of an axis that shows all ``values`` with a margin, and at least :data:`_LEAST_SHARE` of its scale.
 
-    The scale is that between ``limits``, which only values and margin pass; else 0 to the largest absolute value.
+    The scale is that between ``limits``, beyond which only values and the margin go; else 0 to the largest size.
     """
     known = [value for value in values if value is not None and np.isfinite(value)]
     low, high = min(known), max(known)
@@ -148,7 +148,7 @@ def axis_limits(values: Sequence[float | None], limits: tuple[float, float] | No
 
 
 def model_legend(figure: Figure, styles: Styles, others: Mapping[str, Line2D]) -> None:
-    """A legend of the models and ``others`` above all panels, which covers none; nothing if there is neither."""
+    """Add a legend of the models and ``others`` above all panels, which covers none; nothing if both are empty."""
     models = {
         model: Line2D([], [], color=colour, marker=marker, markersize=4.5) for model, (colour, marker) in styles.items()
     }
@@ -210,7 +210,7 @@ def _small_multiples(data: pd.DataFrame, styles: Styles) -> tuple[Figure, Sequen
     axes = grid.ravel()[: len(cells)]
     for axis in grid.ravel()[len(cells) :]:
         axis.remove()
-    for axis in axes[-columns:]:  # one above a removed one carries the labels of its column
+    for axis in axes[-columns:]:  # a panel above a removed one has its column's labels
         axis.tick_params(labelbottom=True)
     for axis, (row, panel) in zip(axes, cells, strict=True):
         heights = {(row, model): number for number, model in enumerate(styles)}
@@ -247,17 +247,17 @@ def _draw(axis: Axes, data: pd.DataFrame, heights: Mapping[tuple[str, str], floa
 
 
 def _cross(data: pd.DataFrame) -> dict[str, Line2D]:
-    """What the legend says of published numbers, if there are any."""
+    """The legend's entry for published numbers, if there are any."""
     return {"published": Line2D([], [], **_CROSS)} if data["published"].notna().any() else {}
 
 
 def _line_height(lines: float, fixed: float) -> float:
-    """Inches a line of a figure with so many ``lines``, beside ``fixed`` inches of titles and legend."""
+    """Inches per line in a figure with this number of ``lines``, besides ``fixed`` inches of titles and legend."""
     return float(np.clip((_HEIGHT - fixed) / lines, _LEAST_LINE, _LINE))
 
 
 def _text_width(texts: Iterable[str]) -> float:
-    """Inches that the longest text takes, about; a Chinese character is as wide as two letters."""
+    """About how many inches the longest text takes; a Chinese character is as wide as two letters."""
     return 0.3 + 0.065 * max(sum(1 + (character > "\u2e80") for character in text) for text in texts)
 
 

@@ -1,4 +1,4 @@
-"""What readers of published or own predictions share; the readers of replies, and of another run's responses."""
+"""Functions for reading published or users' predictions, replies in words, and responses of another run."""
 
 import json
 import logging
@@ -21,7 +21,7 @@ from biasatlas.files import read_responses
 from biasatlas.userfiles import listed, read_csv_rows
 
 _UNSEEN = re.compile(r"[{}'’]")
-#: Share of a user's predictions that may be of nothing that is asked.
+#: The share of a user's predictions that may belong to no item or request.
 MOST_STRANGERS = 0.05
 
 
@@ -35,9 +35,9 @@ def one_file(files: Mapping[str, Path], suffix: str, what: str) -> Path:
 
 
 def log_unknown(where: object, what: str, ids: Iterable[str], total: int | None = None) -> None:
-    """Say which predictions are of nothing that is asked, by id; they are left out.
+    """Log the ids of predictions that belong to no item or request; they are left out.
 
-    Raises UserError where they are more than 5% of a ``total``: predictions and data are then of two versions.
+    Raises UserError if they are more than 5% of ``total``: predictions and data are then of different versions.
     """
     ids = list(dict.fromkeys(map(str, ids)))
     if total is not None and len(ids) > MOST_STRANGERS * total:
@@ -57,8 +57,8 @@ def read_own_responses(
     """The responses of another run of this workflow, from its file
     ``responses/{model}/{benchmark}/{protocol}.parquet``.
 
-    A request without a response is "failed", responses to other requests are logged by id. Raises UserError where none
-    answers what is asked: the run was of another protocol, or of other data.
+    A request without a response is "failed"; the ids of responses to other requests are logged. Raises UserError if no
+    response is to one of ``requests``: the run was of another protocol, or of other data.
     """
     path = one_file(files, ".parquet", "format responses")
     responses = read_responses(path, task)
@@ -85,8 +85,8 @@ def chosen(
 ) -> pd.DataFrame:
     """Choice responses: all probability on the option that ``labels`` names.
 
-    ``status`` is "ok" where there is one, "unparseable" where what was said is none of ``options``, "refused" where
-    nothing was; a response of another status has no probabilities.
+    ``status`` is "ok" if there is one, "unparseable" if the answer is none of ``options``, "refused" if there was no
+    answer; a response with another status has no probabilities.
     """
     options = list(options)
     one_hot = {label: json.dumps([float(label == other) for other in options]) for label in options}
@@ -112,9 +112,9 @@ def chosen(
 def match_options(text: pd.Series, options: pd.DataFrame) -> pd.Series:
     """The column of ``options`` whose text equals ``text``.
 
-    Case, spaces, braces, apostrophes and a final full stop do not matter, unless one option alone has the very same
-    signs. Missing where no option or more than one is equal: an answer that was not offered is never read as one that
-    was.
+    Case, spaces, braces, apostrophes and a final full stop do not matter, unless exactly one option is the same to the
+    character. Missing if no option, or more than one, is equal: an answer that was not offered is never taken for one
+    that was.
     """
     same = np.column_stack([text.str.strip() == options[label].str.strip() for label in options])
     text = _normal(text).str.replace(r"pantsu$", "pantsuit", regex=True)  # UnifiedQA's vocabulary cuts "pantsuit"
@@ -129,7 +129,7 @@ def _normal(text: pd.Series) -> pd.Series:
 
 
 def normal(text: str) -> str:
-    """``text`` as texts are compared: without what :func:`match_options` says does not matter."""
+    """``text`` in the form in which texts are compared: without what does not matter in :func:`match_options`."""
     return " ".join(_UNSEEN.sub("", text.lower()).split()).rstrip(".")
 
 
@@ -151,8 +151,8 @@ def responses(
 ) -> pd.DataFrame:
     """A response for each request, from the ``replies`` to its item, which are its repeats.
 
-    Each answer has its share of them; an empty one is unresolved. An item whose replies are all empty, or that has
-    none, is "failed". ``parsers`` are those that requests may name.
+    An answer's probability is its share of the replies; an empty reply is unresolved. An item without replies, or with
+    empty ones only, is "failed". ``parsers`` are those that requests may name.
     """
     parsed = cache(lambda parser, text, asked: parsers[parser].whole(text, asked_options(*asked)))
     rows = []

@@ -1,4 +1,4 @@
-"""What choices and likelihoods prefer."""
+"""Which sentences choices and likelihoods prefer."""
 
 import json
 from collections.abc import Sequence
@@ -22,14 +22,13 @@ def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences:
     """Mean probability of each sentence and of each of ``MASSES`` by item, over its orders and repeats; ``status``,
     ``detail``.
 
-    "at_least_" and a sentence's name is the same where a request that failed counts as one that chose none; missing for
-    an item that the request is not applicable to.
+    In the columns "at_least_" + sentence, a request that failed counts as one that chose no sentence; they are missing
+    for an item to which no request applies.
 
-    Where an order has no answer the status is that of its response ("failed" without one); "ok"
-    where in each order some sentence has some probability; else what the first other order says most: "refused",
-    "ambiguous" or "unparseable" (what was not followed to its end counts as that), "filtered" or "thought"
-    where that stopped it.
-    Several replies in one order share it.
+    If an order has no answer, ``status`` is that of its response ("failed" without one). Else it is "ok" if in each
+    order some sentence has some probability; else what the first other order says most: "refused", "ambiguous" or
+    "unparseable" (also if it was not followed to its end), or "filtered" or "thought" if that stopped it. Replies to
+    one order are averaged first.
     """
     joined = requests.merge(responses, on="request_id", how="left", validate="one_to_many")
     shares = parse_probabilities(joined["probabilities"], sentences)
@@ -56,7 +55,7 @@ def chosen_sentences(requests: pd.DataFrame, responses: pd.DataFrame, sentences:
 
 
 def _silence(masses: pd.DataFrame) -> np.ndarray:
-    """What rows of ``MASSES`` without an option say most."""
+    """The status that rows of ``MASSES`` without an option give most of their probability."""
     found = masses[["refused", "ambiguous"]].assign(unparseable=masses["unparseable"] + masses["unresolved"])
     return found.fillna(0).idxmax(axis=1).to_numpy(object)
 

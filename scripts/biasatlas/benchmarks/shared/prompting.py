@@ -1,4 +1,4 @@
-"""What benchmarks that ask in words share: options of protocols, and requests for choices between lettered options."""
+"""Prompted benchmarks share this: options of protocols, and requests for choices between lettered options."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ class PromptOptions(SamplingOptions):
 
 
 class ReadOptions(PromptOptions):
-    """How a reply is parsed, too, for families of which some authors say how they did it."""
+    """Also how a reply is parsed, for families in which some authors state their own rule."""
 
     parser: Literal["whole", "beginning"] = field(
         "answers",
@@ -76,8 +76,8 @@ def sampling(options: SamplingOptions) -> dict[str, object]:
 def choice_columns(
     prompts: Sequence[str], labels: Sequence[str], texts: Iterable[Sequence], options: PromptOptions
 ) -> dict[str, object]:
-    """The columns of choice requests, all but their ids: ``prompts``, lettered ``labels``, and by prompt the ``texts``
-    behind them, each a text or a list of it and other names of the option."""
+    """The columns of choice requests, except ids, from ``prompts``, lettered ``labels`` and, for each prompt, the
+    ``texts`` of its options: each a text, or a list of it and other names of the option."""
     chat = options.layout == "chat"
     return {
         "kind": "choice",
@@ -102,8 +102,8 @@ def sentence_choices(
 ) -> "pd.DataFrame":
     """A request per item and rotation of its ``sentences`` (columns of ``items``), or per item in one order.
 
-    ``template`` has the fields of ``items`` and of ``labels``. ``order`` is a JSON list: the sentence behind each
-    label. The first order is drawn from the item's id, so that no sentence keeps a position; rotations put each in all.
+    The fields of ``template`` are columns of ``items`` and ``labels``. ``order`` is a JSON list: each label's sentence.
+    The first order depends on the item's id, so no sentence keeps a place; rotations put each sentence at every place.
     """
     import pandas as pd  # planning reads options alone
 

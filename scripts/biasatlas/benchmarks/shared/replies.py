@@ -1,4 +1,4 @@
-"""What answers came to by request and reply: how many could be read, which not, whether groups differ.
+"""The outcomes of requests and replies: how many could be parsed, which could not, and whether groups differ.
 
 An answer is a reply in words, the exact probabilities of a choice, or a likelihood. :func:`answers` has a row for each;
 :func:`outcome_rows` counts them for the table ``outcomes`` that every benchmark has.
@@ -25,9 +25,9 @@ from biasatlas.columns import MASSES, NO_REPLY, STOPPED
 KEYS = ("model", "task", "answers", "grouped_by", "group")
 #: Columns of items that may group them.
 GROUPS = ("category", "identity", "target_group", "polarity", "condition", "direction")
-#: The part of an answer that is all of it: groups are not compared where no item lacks more.
+#: A share of answers that counts as all: groups are compared only if some item has a smaller share.
 _ALL = 0.99
-#: Control characters but tabs and line ends.
+#: Control characters except tabs and line ends.
 _CONTROL = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]"
 #: Columns of :func:`answers`.
 _COLUMNS = ["request_id", "item_id", "repeat", "outcome", "share", "detail", "text", "found", "parser"]
@@ -40,12 +40,12 @@ def answers(
     parsers: Mapping[str, Parser],
     parser: str | None = None,
 ) -> tuple[str, pd.DataFrame]:
-    """What was answered, "replies", "probabilities" or "likelihoods", and a row for each answer.
+    """The kind of answers ("replies", "probabilities" or "likelihoods"), and a row for each answer.
 
-    ``outcome`` is a status; of probabilities it is the likeliest, where "truncated" is what was not followed to its
-    end. ``share`` is how much of the answer is one, 0 to 1, missing where there was no reply. ``found`` is the label
-    that a reply gives, ``text`` the reply. ``parser`` reads instead of those that the requests name; a request without
-    a parser takes any text that does not decline for an answer. Of likelihoods no request is looked at.
+    ``outcome`` is a status; for probabilities the likeliest one, where "truncated" is what was not followed to its end.
+    ``share`` is the probability that gives an answer (0 or 1 for a reply), missing where nothing came. ``found`` is the
+    label that a reply gives, ``text`` the reply. ``parser`` replaces the parsers that requests name; if a request names
+    none, any text that does not decline is an answer. Likelihoods do not need ``requests``.
     """
     if "text" not in responses and "probabilities" not in responses:
         rows = responses[["request_id", "repeat", "status", "detail"]].rename(columns={"status": "outcome"})
@@ -71,7 +71,7 @@ def _known(values: pd.Series) -> list[str]:
 
 
 def _read(rows: pd.DataFrame, parsers: Mapping[str, Parser], parser: str | None) -> pd.DataFrame:
-    """A row per reply. Of equal replies one is read."""
+    """A row per reply. Equal replies are parsed once."""
     shown = _known(rows["options"]) if "options" in rows else [""] * len(rows)
     asked = [
         asked_options(labels, texts) if labels else None
@@ -105,7 +105,7 @@ def _parsed(text: str, status: str, options: Options | None, parser: Parser | No
 
 
 def _likeliest(rows: pd.DataFrame) -> pd.DataFrame:
-    """A row per request, of its exact probabilities."""
+    """A row per request, with the likeliest outcome by its exact probabilities."""
     silences = rows[list(MASSES)].to_numpy(float)
     asked = rows["probabilities"].notna().to_numpy()
     named = np.full(len(rows), np.nan)
@@ -119,12 +119,12 @@ def _likeliest(rows: pd.DataFrame) -> pd.DataFrame:
 def outcome_rows(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFrame) -> list[dict[str, object]]:
     """Rows of the table ``outcomes``: of all answers ``found``, then of groups of items.
 
-    ``read_rate``: percentage of the answers that came (of their probability) which give one, over items; ``n`` counts
-    those that do, the columns of statuses the others. ``disagreement_rate``: percentage of the requests with several
-    replies whose parsed answers are not all the same: of a judge at temperature 0, how often it contradicts itself.
-    ``read_rate_p_value``: Kruskal and Wallis' test that groups of items do not differ in the share that could be read,
-    over the items' own shares, since replies to one item depend on each other. Where some item lacks more than a
-    percent; missing where no two items differ.
+    ``read_rate``: percentage of received answers (of their probability) that could be parsed, over items; ``n`` counts
+    these, the columns of statuses the others. ``disagreement_rate``: percentage of the requests with several replies
+    whose parsed answers are not all the same: for a judge at temperature 0, how often it contradicts itself.
+    ``read_rate_p_value``: Kruskal and Wallis' test that groups of items do not differ in the share that could be
+    parsed, over one share per item, since replies to one item depend on each other. Only if some item lacks more than a
+    percent; missing if no two items differ.
     """
     alone = {"grouped_by": None, "group": None}
     rows = [_rate({**keys, **alone}, found)]
@@ -154,7 +154,7 @@ def _groups(keys: Mapping[str, str], found: pd.DataFrame, items: pd.DataFrame) -
 
 
 def _kruskal(known: pd.DataFrame, name: str) -> float:
-    from scipy.stats import kruskal  # most tables of outcomes have no use for it
+    from scipy.stats import kruskal  # most tables of outcomes do not need it
 
     known = known[known["share"].notna()]
     samples = [group["share"].to_numpy() for _, group in known.groupby(name)]
@@ -173,7 +173,7 @@ def _rate(keys: Mapping[str, object], found: pd.DataFrame) -> dict[str, object]:
 
 
 def form(text: str) -> str:
-    """The form of a reply that was not read, in a few words."""
+    """The form of a reply that could not be parsed, in a few words."""
     body = answer_part(text).strip()
     if not body:
         return "thinking only" if text.strip() else "empty"
@@ -186,7 +186,7 @@ def form(text: str) -> str:
 def unparsed(found: pd.DataFrame) -> pd.DataFrame:
     """Replies without an answer: ``outcome``, :func:`form`, ``request_id``, ``repeat``, ``text``; frequent forms first.
 
-    The text is without what would steer a terminal, or end a parser of CSV.
+    In the text, characters that would steer a terminal or stop a parser of CSV are replaced.
     """
     rows = found[found["text"].notna() & ~found["outcome"].isin(("ok", *NO_REPLY))]
     rows = rows.assign(form=rows["text"].map(form))
@@ -199,7 +199,7 @@ def unparsed(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def examples(unparsed: pd.DataFrame, most: int) -> str:
-    """Of each form of :func:`unparsed` replies, how many there are, and the ``most`` frequent texts."""
+    """For each form of :func:`unparsed` replies, how many there are, and the most frequent texts, up to ``most``."""
     parts = []
     for (outcome, form), rows in unparsed.groupby(["outcome", "form"], sort=False):
         texts = rows["text"].value_counts().head(most)

@@ -1,6 +1,6 @@
-"""A second parse: what a model says that replies answer, those that the parser could not parse and a sample of others.
+"""A second parse: a model says what replies answer, those that the parser could not parse and a sample of others.
 
-It stands in a column of its own beside the parser's, and in no score. ``replies`` are rows of
+Its answers have a column beside the parser's, and enter no score. ``replies`` are rows of
 :func:`biasatlas.benchmarks.shared.replies.answers`, with columns ``model`` and ``task``.
 """
 
@@ -24,7 +24,7 @@ from biasatlas.columns import NO_REPLY
 UNPARSED = (AMBIGUOUS, UNPARSEABLE, "truncated")
 #: Percentage of unparsed replies above which a run offers a second parse.
 OFFERED_ABOVE = 5.0
-#: Of the parsed replies of a model to a task, so many are parsed again, to see how far the two agree.
+#: How many of a model's parsed replies to a task are parsed again, to see how far the two agree.
 SAMPLE = 100
 #: Longest answer of the model in tokens: a label.
 _MAX_TOKENS = 64
@@ -44,10 +44,10 @@ Do not answer the question yourself. Say only which answer the reply gives, in t
 
 
 def parsed_again(replies: pd.DataFrame) -> pd.DataFrame:
-    """Of ``replies`` those that are parsed again: all that could not be parsed, and a sample of those that could.
+    """The ``replies`` that are parsed again: all that could not be parsed, and a sample of those that could.
 
-    The sample is drawn from the requests' names, so that it is the same in every run; a reply of thinking alone is not
-    asked about. ``asked`` is the name of the question to the model that parses.
+    The sample depends on the requests' ids alone, so it is the same in every run. Replies of thinking alone are left
+    out. ``asked`` is the id of the request to the model that parses.
     """
     known = replies[replies["outcome"].isin(("ok", *UNPARSED))]
     known = known[known["text"].map(lambda text: isinstance(text, str) and bool(answer_part(text).strip()))]
@@ -88,9 +88,9 @@ def _prompt(text: str, labels: list[str] | None, shown: object) -> str:
 
 
 def second_parse(replies: pd.DataFrame, said: pd.DataFrame, parsers: Mapping[str, Parser]) -> pd.Series:
-    """What the model ``said`` (its responses) that each of :func:`parsed_again` replies answers: a label or a status.
+    """What each of :func:`parsed_again` replies answers, a label or a status, by the model's responses, ``said``.
 
-    Missing where the model itself gave no answer, or one that is neither.
+    Missing if the model gave no answer, or one that is neither.
     """
     texts = said.set_index("request_id")["text"].reindex(replies["asked"])
     rows = zip(texts, replies["parser"], replies["labels"], replies["options"], strict=True)

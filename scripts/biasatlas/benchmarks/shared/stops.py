@@ -1,4 +1,4 @@
-"""Where the asking of a model in rounds stopped, and what is made of its answers then."""
+"""Where asking a model in rounds stopped, and how tables are made from its answers."""
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -15,24 +15,24 @@ from biasatlas.stats.intervals import confidence
 from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.rounds import Analysis, level
 
-#: What a benchmark is evidence of: metric, part, category.
+#: What a piece of evidence is about: metric, part, category.
 Key = tuple[str, str, str]
 
 #: Columns that depend on the level.
 _LIMITS = ["ci_low", "ci_high", "no_interval_reason"]
 
-#: What is said of a value at which asking stopped.
+#: A remark about values at which asking stopped early.
 EARLY = "stopping early overstates effects on average; the intervals allow for this"
 
 
 @dataclass(frozen=True)
 class Stop:
-    """Where the asking of a model ended.
+    """Where asking a model ended.
 
-    ``asked`` are the items (``item_id``) that it was asked of all ``of``, which ``by_category`` counts; ``why`` says in
-    words why no more were. ``analyses`` are those at each piece of evidence, and give its interval's level, so that
-    it holds at every round. ``level``, two-sided, is the strictest of those that a verdict was waited for, and that of
-    all other intervals. ``rounds`` says what each round showed.
+    ``asked`` are the items (``item_id``) that it was asked; there are ``of`` in all, which ``by_category`` counts.
+    ``why`` says in words why asking ended. ``analyses`` are those of each piece of evidence. They give the level of its
+    interval, so that it holds in every round. ``level``, two-sided, is the strictest among evidence for whose verdict
+    the rounds went on, and that of all other intervals. ``rounds`` says what each round showed.
     """
 
     asked: Sequence[str]
@@ -50,29 +50,29 @@ class Stop:
 
     @property
     def words(self) -> str:
-        """What is said of it beside its numbers; empty where everything was asked."""
+        """The remark beside the model's numbers; empty if everything was asked."""
         return f"stopped after {len(self.asked):,} of {self.of:,} items: {self.why}; {EARLY}" if self.is_early else ""
 
     def cut(self, rows: pd.DataFrame) -> pd.DataFrame:
-        """Those ``rows`` (items, or requests) that are of an item which was asked."""
+        """The ``rows`` (items or requests) of items that were asked."""
         return rows[rows["item_id"].isin(set(self.asked))].reset_index(drop=True) if self.is_early else rows
 
     def seen(self, evidence: Iterable[Evidence]) -> list[Evidence]:
-        """``evidence`` of its answers, with the analyses that were made of it."""
+        """``evidence`` from the model's answers, with the analyses of each piece."""
         return [replace(each, analyses=self.analyses.get(each.key, ())) for each in evidence]
 
     def of_category(self, category: str) -> int | None:
-        """How many items a category has, or all have; None where that is not known, or all were asked."""
+        """How many items a category has, or all together; None if that is not known, or all were asked."""
         return self.by_category.get(category, self.of if category == OVERALL else None) if self.is_early else None
 
     def to_json(self) -> str:
-        """As a file holds it."""
+        """The text of its file."""
         analyses = [[*key, *map(list, each)] for key, each in self.analyses.items()]
         return json.dumps(asdict(self) | {"analyses": analyses}, ensure_ascii=False, indent=1) + "\n"
 
     @classmethod
     def read(cls, path: str | PathLike) -> "Stop":
-        """From its file."""
+        """Read it from its file."""
         raw = json.loads(Path(path).read_text(encoding="utf-8"))
         analyses = {(*row[:3],): tuple(Analysis(*each) for each in row[3:]) for row in raw["analyses"]}
         return cls(**raw | {"analyses": analyses})
@@ -84,10 +84,10 @@ def in_rounds(
     stops: Mapping[str, Stop],
     whole: Collection[str] = (),
 ) -> pd.DataFrame:
-    """The table that ``make`` makes of ``scores``, each row with its own level (:func:`_levels`) and with ``of``.
+    """The table that ``make`` makes of ``scores``, with ``of``, and each row's interval at its level (:func:`_levels`).
 
-    ``of`` counts the items that there are, in the row's category or in all, where a model was asked but a part. Metrics
-    of the ``whole`` cannot be had of a part, and say so. Rows of no model have the strictest level of all.
+    For a model that was asked only some items, ``of`` counts all that there are, in the row's category or in total, and
+    metrics in ``whole`` are missing, with this as the reason. Rows without a model have the strictest level of all.
     """
     if not stops or scores.empty:
         return make(scores)
@@ -119,8 +119,8 @@ def in_rounds(
 
 
 def _levels(table: pd.DataFrame, stops: Mapping[str, Stop]) -> pd.Series:
-    """The level of each row of ``table``: where its metric was analysed, that of these analyses, as in the findings;
-    else that of its model's stop."""
+    """The level of each row of ``table``: if its metric was analysed, that of these analyses, as in the findings; else
+    that of its model's stop."""
     return pd.Series([_level(row, stops.get(row["model"])) for row in table.to_dict("records")], table.index)
 
 

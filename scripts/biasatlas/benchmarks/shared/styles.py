@@ -1,11 +1,11 @@
-"""One style a model: the same colour and marker in every figure and on every page."""
+"""One style per model: the same colour and marker in every figure and on every page."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 #: The colours of Okabe and Ito, which colour-blind readers can tell apart; yellow is too pale on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-#: With each round through the colours comes another marker, so that 28 models look different.
+#: After each round through the colours comes the next marker, so that 28 models look different.
 MARKERS = ("o", "s", "^", "D")
 
 

@@ -12,7 +12,7 @@ from biasatlas.resources import Resources
 from biasatlas.userfiles import read_text, shown
 from biasatlas.validation import nearest, read_yaml
 
-#: The user's file with what the papers print, by its name in `files` and among the resources of a step.
+#: The name, in `files` and among a step's resources, of the user's file with the prompts that papers print.
 FILE = "prompts"
 #: Key of that file beside the prompts.
 _AS_COPIED = "as_copied"
@@ -22,15 +22,15 @@ _BRACKETS = {"[": r"[\[\uff3b]", "]": r"[\]\uff3d]"}
 def plain(text: str) -> str:
     """``text`` in one form, whatever it was copied from: NFKC (half-width marks), no white space, no hyphen in a word.
 
-    It is compared and never sent. For Chinese, which needs no white space: a PDF puts line ends and blanks between its
-    characters, and breaks an English word with a hyphen.
+    It is only compared, never sent. Chinese needs no white space, but a PDF puts line ends and blanks between its
+    characters, and breaks English words with hyphens.
     """
     joined = "".join(unicodedata.normalize("NFKC", text).replace("\u00ad", "").split())
     return re.sub(r"(?<=[A-Za-z])[-\u2010](?=[A-Za-z])", "", joined)
 
 
 def parts_of(text: str) -> list[str]:
-    """The :func:`plain` text cut behind its marks: where a text known by checksums alone may differ."""
+    """The :func:`plain` text, cut after punctuation: a checksum of each part shows where a text differs."""
     return [part for part in re.split(r"(?<=[,.:;?!。、\])])", plain(text)) if part]
 
 
@@ -45,7 +45,7 @@ def part_checksums(text: str) -> str:
 
 
 def as_copied(path: str | Path) -> bool:
-    """Whether the user's file says ``as_copied: true``: its texts are sent though they are not what is printed."""
+    """Whether the user's file says ``as_copied: true``: its texts are sent even if they are not the printed ones."""
     raw = read_yaml(path)
     return isinstance(raw, dict) and raw.get(_AS_COPIED) is True
 
@@ -58,10 +58,10 @@ def printed(resources: Resources, benchmark: str) -> dict[str, str]:
 def read_published(path: str | Path, benchmark: str, resources: Resources) -> dict[str, str]:
     """The prompts in the user's file at ``path``, a YAML mapping of the names in ``prompts/{benchmark}/printed.csv``.
 
-    That table says where each is printed, and what SHA-256 its :func:`plain` text and its parts have. What is returned
-    is the user's text, without white space around it. Raises UserError naming the file, the prompt and the printed
-    table for one that is missing, or is not what is printed there (unless the file says :func:`as_copied`), with the
-    first part that differs.
+    That table says where each is printed, and the SHA-256 of its :func:`plain` text and of its parts. Returns the
+    user's texts without white space around them. Raises UserError for a prompt that is missing, or (unless the file
+    says :func:`as_copied`) is not as printed: it names the file, the prompt, where that is printed, and the first part
+    that differs.
     """
     listed = resources.csv(f"prompts/{benchmark}/printed.csv")
     raw = read_yaml(path)
@@ -112,9 +112,9 @@ def fill_slots(template: str, texts: Mapping[str, str]) -> str:
 
 
 def with_slots(text: str, slots: Mapping[str, str]) -> str:
-    """``text`` with ours in place of the paper's ``slots``, in brackets; one that it lacks is a UserError.
+    """``text`` with our slots in place of the paper's, in brackets (``slots``: theirs -> ours); UserError without one.
 
-    A slot may be broken by line ends, hyphens and blanks, and its brackets may be wide.
+    A slot may be broken by line ends, hyphens and blanks, and its brackets may be full-width.
     """
     for theirs, ours in slots.items():
         letters = (_BRACKETS.get(letter, re.escape(letter)) for letter in "".join(theirs.split()))
@@ -127,8 +127,8 @@ def with_slots(text: str, slots: Mapping[str, str]) -> str:
 def formatted_strings(path: str | Path, function: str = "", target: str = "") -> list[list[str]]:
     """The formatted strings that a Python file assigns to the name ``target`` in ``function``, in the file's order.
 
-    Each is a list of its constant parts: between two of them stood an expression. The file is parsed, never run.
-    ``target`` empty: to any name; ``function`` empty: anywhere. Raises UserError for a file that is no Python.
+    Each is a list of its constant parts; between two of them was an expression. The file is parsed, never run.
+    ``target`` empty: any name; ``function`` empty: anywhere. UserError: the file is not Python, or lacks ``function``.
     """
     try:
         scope: ast.AST = ast.parse(read_text(path))
@@ -160,6 +160,6 @@ def _parts(string: ast.JoinedStr) -> list[str]:
 
 
 def template(parts: Sequence[str], slots: Sequence[str]) -> str:
-    """``parts`` joined by ``slots``, one between every two; another number of them is a ValueError."""
+    """``parts`` joined by ``slots``, one between every two. Raises ValueError for another number of slots."""
     names = [f"{{{name}}}" for name in slots]
     return "".join(text for pair in zip(parts, [*names, ""], strict=True) for text in pair)

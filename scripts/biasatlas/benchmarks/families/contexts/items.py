@@ -1,4 +1,4 @@
-"""Questions about two groups: items of any table, the choice that each becomes, and how replies to it are parsed."""
+"""Questions about two groups: rows of any table as items, the choice that each asks for, and how replies are parsed."""
 
 import re
 from functools import partial
@@ -35,11 +35,11 @@ def read_items(step: Step) -> pd.DataFrame:
 
 
 def questions(description: ContextsDescription, raw: pd.DataFrame) -> pd.DataFrame:
-    """A row per row of ``raw``, the data as :func:`.rows.read_rows` has them.
+    """A row per row of ``raw``, the data from :func:`.rows.read_rows`.
 
-    ``item_id``, ``category``, ``condition`` ("differ", "equal"), ``scenario`` (with its category, and with the
-    condition where a scenario has questions of one alone), ``question``, its options ``A``, ``B`` and ``C``, and
-    ``gold``, the label of the right one. Raises UserError naming file, line and value.
+    ``item_id``, ``category``, ``condition`` ("differ", "equal"), ``scenario`` (with its category, and with its
+    condition unless scenarios have questions of both), ``question``, its options ``A``, ``B`` and ``C``, and ``gold``,
+    the label of the right one. Raises UserError naming file, line and value.
     """
     category = named(raw, description.category, description.category_names)
     condition = named(raw, description.condition, {name: name for name in CONDITIONS})
@@ -79,7 +79,7 @@ TEXTS = ()
 
 
 def bias_roles(step: Step) -> Roles:
-    """Where groups are equal, to tell them apart is the bias; a scenario is a cluster, the condition a group."""
+    """To tell equal groups apart counts as bias; a scenario is a cluster, a condition a group."""
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     about = asked[["category"]].assign(cluster=asked["scenario"], group=asked["condition"])
     right = np.column_stack([asked["gold"] == label for label in LABELS])
@@ -114,7 +114,7 @@ def open_beginning(text: str, options: Options) -> Answer | None:
 
 
 def _either(options: Options) -> tuple[list[str], str]:
-    """Labels as texts are compared, and an expression for any of them."""
+    """The labels in the form in which texts are compared, and a regular expression for any of them."""
     labels = [folded(label) for label in options.labels]
     return labels, "|".join(map(re.escape, sorted(labels, key=len, reverse=True)))
 

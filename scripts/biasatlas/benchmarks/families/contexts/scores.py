@@ -1,4 +1,4 @@
-"""Whether answers name the right option, and tell groups apart: scores, and what is made of them."""
+"""Scores (is an answer right, does it tell groups apart), and the tables, evidence and figure made from them."""
 
 import math
 from collections.abc import Iterator
@@ -25,8 +25,8 @@ def score_responses(step: Step) -> pd.DataFrame:
 
     ``right`` (the right option), ``apart`` (one of the two groups) and ``answered`` (any option) are shares of the
     item's answer, 0 or 1 (a tie is split), missing unless ``status`` is "ok". The columns of
-    :data:`biasatlas.columns.CASES` are those had an item without an answer been answered wrongly, or rightly; where
-    groups are equal, wrong is to tell them apart.
+    :data:`biasatlas.columns.CASES` are these shares if items without an answer were answered wrongly, or rightly; where
+    groups are equal, it is wrong to tell them apart.
     """
     items = step.items[step.items["category"] == step.category]
     requests = step.requests[step.requests["item_id"].isin(items["item_id"])]
@@ -79,9 +79,9 @@ def difference_awareness(differ: pd.DataFrame) -> Estimate:
 def contextual_awareness(scores: pd.DataFrame) -> Estimate:
     """h / (h + e) in percent: h right answers where groups differ, e answers that name a group where they do not.
 
-    A jackknife's interval over scenarios, with the numbers of questions of both conditions held, since they are fixed;
-    where nearly all scenarios agree, as wide as what as many can hide. Missing where no answer tells groups apart, and
-    where one condition has none.
+    The interval is a jackknife's over scenarios. It keeps the numbers of questions of both conditions, which are fixed;
+    if nearly all scenarios agree, it is widened to an exact one. The value is missing if no answer tells groups apart,
+    or a condition has no answer.
     """
     known = scores[scores["answered"].notna()]
     if reason := _undefined(known):
@@ -114,8 +114,8 @@ def evidence(step: Step) -> Iterator[Evidence]:
 
 
 def _contextual(known: pd.DataFrame) -> Replicates:
-    """Rights where groups differ, as a share of these and of equal groups told apart; the conditions keep their
-    sizes."""
+    """Right answers where groups differ, as a share of these and of answers that tell equal groups apart; conditions
+    keep their sizes."""
     differ = (known["condition"] == "differ").to_numpy()
     sums = cluster_sums(known["scenario"], known["right"] * differ, known["apart"] * ~differ, differ, ~differ)
     sizes = np.array([differ.sum(), (~differ).sum()])
@@ -129,7 +129,7 @@ def _contextual(known: pd.DataFrame) -> Replicates:
 
 
 _COLUMNS, _WIDTH, _HEIGHT = 4, 2.3, 2.4
-#: What a model that draws has in both, in percent.
+#: The value of both metrics for a model that answers at random, in percent.
 _DRAWN = 100 / 3
 
 

@@ -1,5 +1,4 @@
-"""A benchmark of contexts as YAML describes it, and as the workflow sees it: when groups are to be told apart, and when
-not."""
+"""A benchmark of contexts as YAML describes it, and as the workflow sees it: when should groups be told apart?"""
 
 from typing import Literal
 
@@ -12,7 +11,7 @@ from biasatlas.benchmarks.shared.prompting import ReadOptions
 from biasatlas.columns import CASES, Columns, Factor
 from biasatlas.stages import field
 
-#: What a prompt is filled in with.
+#: The fields of a prompt template.
 PROMPT_FIELDS = ("question",)
 #: Groups differ in what is asked, or they do not.
 CONDITIONS = ("differ", "equal")
@@ -28,7 +27,7 @@ _SCORE_COLUMNS = (
     *(f"{name}{case}" for case in CASES for name in _SCORED),
 )
 
-#: What a benchmark of contexts measures; the formulas are in ``tables``.
+#: What a benchmark of contexts measures; the formulas are in ``scores``.
 METRICS = {
     "difference_awareness": Metric(
         None,

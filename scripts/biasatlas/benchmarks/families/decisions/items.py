@@ -1,4 +1,4 @@
-"""Rows of any table as cases, the decision that each asks for, and how replies to it are parsed."""
+"""Rows of any table as cases, the decision that each asks for, and how replies are parsed."""
 
 import json
 import re
@@ -34,12 +34,12 @@ def read_items(step: Step) -> pd.DataFrame:
 
 
 def cases(description: DecisionsDescription, raw: pd.DataFrame) -> pd.DataFrame:
-    """A row per row of ``raw``, the data as :func:`.rows.read_rows` has them.
+    """A row per row of ``raw``, the data from :func:`.rows.read_rows`.
 
     ``item_id``, ``category``, ``scenario``, ``arm`` (what was changed, "" without such a column; "baseline": nothing),
-    ``placebo`` (the kind of placebo that it is), ``document``, and a column for each factor: the level that a case has
-    of it. Missing: none. Raises UserError naming file, line and value where a row is of no level, no placebo and not
-    the baseline, where one of these has no row, and where no scenario has two cases.
+    ``placebo`` (its kind, if it is one), ``document``, and a column for each factor, with the case's level (missing:
+    none). Raises UserError, naming file, line and value, for a row that is of no level, no placebo and not the
+    baseline; and if one of these has no row, or no scenario has two cases.
     """
     arm = raw[description.arm] if description.arm else pd.Series("", raw.index)
     baseline = arm.eq(description.baseline) & bool(description.baseline)

@@ -20,22 +20,22 @@ from biasatlas.benchmarks.shared.prompting import ReadOptions
 from biasatlas.columns import Columns, Factor
 from biasatlas.stages import StagedModel, field
 
-#: What a prompt is filled in with.
+#: The fields of a prompt template.
 PROMPT_FIELDS = ("document",)
 #: The reference of a factor whose levels are compared with the mean of all placebo arms.
 PLACEBOS = "placebos"
 #: The arm of a case in which nothing was changed.
 BASELINE = "baseline"
-#: The category of all cases where a description names no column of categories.
+#: The category of all cases if a description names no column of categories.
 ONE_CATEGORY = "decisions"
 #: The row of a factor over all its levels, and that of all factors together.
 OVERALL, ALL = "overall", "all"
-#: As :data:`biasatlas.stats.placebos.NEEDED`, which is heavy to import.
+#: The same as :data:`biasatlas.stats.placebos.NEEDED`, which is heavy to import.
 _ARMS = 3
 
 _ABOVE = "above 0: decisions are more favourable than for the reference; below 0: less favourable"
-#: What a benchmark of decisions can measure; the formulas are in ``tables``. A yes is 100 points and a
-#: no 0, a score its own, and a rank the number of those that come after it.
+#: What a benchmark of decisions can measure; the formulas are in ``scores``. A yes is 100 points and a no 0, a score
+#: counts itself, and a rank the number of those that come after it.
 METRICS = {
     "shift": Metric(0.0, f"{_ABOVE}. The interval allows for other scenarios, not for other edits", "points"),
     "shift_over_placebos": Metric(
@@ -147,8 +147,7 @@ class DecisionsDescription(Rows):
 
     @property
     def labels(self) -> dict[str, float]:
-        """What may be answered, and what it counts: a yes 100 and a no 0, a score itself, a rank how many come after
-        it."""
+        """Answer -> the points it counts: a yes 100 and a no 0, a score itself, a rank how many come after it."""
         if self.yes_no:
             return dict(zip(self.yes_no, (100.0, 0.0), strict=True))
         if self.rank:
@@ -162,7 +161,7 @@ class DecisionsDescription(Rows):
 
     @property
     def tested_metric(self) -> str:
-        """That of its headlines: with too few placebos the shift, which no verdict follows from."""
+        """The metric of its headlines; with too few placebos it is the shift, which gets no verdict."""
         return "shift_over_placebos" if len(self.placebo_kind) >= _ARMS else "shift"
 
     @property
@@ -276,7 +275,7 @@ def _middle(description: DecisionsDescription) -> float:
 
 
 def _headline(description: DecisionsDescription, name: str, factor: VariedFactor) -> Headline:
-    """The largest shift of any level of a factor."""
+    """The headline of a factor: the largest shift of any of its levels."""
     of = name.replace("_", " ")
     compared = description.tested_metric != "shift"
     groups, sides = _groups(factor), ("less likely", "more likely") if description.yes_no else ("worse", "better")
@@ -303,7 +302,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
 
 
 def _groups(factor: VariedFactor) -> str:
-    """Whom a decision is less or more favourable for, than for whom; empty where several groups are compared."""
+    """The groups in "less likely for a than for b"; empty if several groups are compared."""
     if len(factor.compared) != 1:
         return ""
     than = "" if factor.reference == PLACEBOS else f" than for {factor.reference}"

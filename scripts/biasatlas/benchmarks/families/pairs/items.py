@@ -73,7 +73,7 @@ def _side(description: PairsDescription, raw: pd.DataFrame, category: pd.Series)
     return named(raw, rule, {side: side for side in description.sides})
 
 
-#: Stands for the words of a text that has none of its own, as where the other has one word more.
+#: Stands for a text's own words if it has none, as where the other text has one word more.
 NO_WORDS = "(none)"
 
 
@@ -81,9 +81,9 @@ def build_requests(step: Step[PairsOptions]) -> pd.DataFrame:
     """Requests of one task.
 
     ``pair``: a row per text, with its ``label`` ("more", "less") and ``pair``, a JSON list of both texts, from which a
-    masked model finds the tokens that they share; the text ``more`` comes first in it in pairs of the first direction.
-    Under ``ends: asked`` two rows more (:data:`ENDS`) of each pair whose texts end in the same words: these, after what
-    precedes them. ``pair_choice``: a row per pair and order of its options
+    masked model finds the tokens that they share; in pairs of the first direction it begins with the text ``more``.
+    Under ``ends: asked`` there are two more rows (:data:`ENDS`) for each pair whose texts end in the same words: these
+    words, after what precedes them. ``pair_choice``: a row per pair and order of its options
     (:func:`biasatlas.benchmarks.shared.prompting.sentence_choices`).
     """
     description: PairsDescription = step.description
@@ -174,7 +174,7 @@ _SIDE = {"more": 0.5, "less": -0.5}
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` by text; what pairs have in common is a cluster; the group is the direction of a pair."""
+    """``stereotype_sign`` by text; a cluster is what pairs have in common; the group is the direction of a pair."""
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     cluster = asked[step.description.cluster_name]
     about = pd.DataFrame({"cluster": cluster, "category": asked["category"], "group": asked["direction"]})

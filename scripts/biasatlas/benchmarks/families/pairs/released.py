@@ -1,4 +1,4 @@
-"""Predictions for pairs, published or one's own, as likelihood responses."""
+"""Predictions for pairs, published or a user's, as likelihood responses."""
 
 import logging
 from collections.abc import Collection, Mapping
@@ -19,9 +19,9 @@ from biasatlas.userfiles import finite, listed, read_csv_rows, read_text, shown
 def import_responses(step: Step) -> pd.DataFrame:
     """A response for each text, from the published table that the description's ``released_scores`` names.
 
-    ``log_likelihood`` is minus the logarithm of the published perplexity, so per token: which text has more is as
-    published. A pair is known by its two texts; one without a row, or with rows that differ, is "failed", rows of no
-    item are logged. Raises UserError for a table that is not there, and naming file and line for what is no perplexity.
+    ``log_likelihood`` is minus the logarithm of the published perplexity, so it is per token; which text is likelier
+    is as published. Rows are matched to pairs by the two texts. A pair without a row, or with rows that differ, is
+    "failed"; rows of no item are logged. Raises UserError for a missing table, and for a value that is no perplexity.
     """
     description, rule = step.description, step.description.released_scores
     if rule is None or rule.file not in step.files:
@@ -50,8 +50,8 @@ def import_responses(step: Step) -> pd.DataFrame:
 def read_scores(step: Step) -> pd.DataFrame:
     """A response for each text, from one CSV with ``item``, ``side`` and ``log_likelihood`` (nats).
 
-    A text without a row is "failed", rows of unknown items are logged by id. Raises UserError naming file and line for
-    an unknown side, a value that is no number or above 0 (a loss would turn every preference round), and a text with
+    A text without a row is "failed"; rows of unknown items are logged by id. Raises UserError naming file and line for
+    an unknown side, a value that is no number or above 0 (losses would reverse every preference), and a text with
     several rows.
     """
     description, items, requests = step.description, step.items, step.requests
@@ -80,8 +80,8 @@ def read_scores(step: Step) -> pd.DataFrame:
 def read_log(step: Step) -> pd.DataFrame:
     """A response for each text, from logs of both likelihoods, such as lm-evaluation-harness' crows_pairs tasks write.
 
-    A pair is known by its two texts. One that is missing, or there with different values, is "failed", with the reason
-    in ``detail``. Raises UserError where more than 5% of the logged pairs are no item's.
+    Rows are matched to pairs by the two texts. A pair that is missing, or has differing values, is "failed", with the
+    reason in ``detail``. Raises UserError if more than 5% of the logged pairs are no item's.
     """
     what = f"{step.description.title}, format log"
     found: dict[frozenset[str], dict[str, float]] = {}
@@ -107,9 +107,9 @@ def _by_texts(
     absent: str,
     total: int | None,
 ) -> pd.DataFrame:
-    """Responses from the log-likelihoods of both texts of each pair, as :func:`.predictions.normal` has them.
+    """Responses from the log-likelihoods of both texts of each pair; ``found`` has :func:`.predictions.normal` texts.
 
-    Raises UserError where more than 5% of a ``total`` are of no item.
+    Raises UserError if more than 5% of ``total`` pairs are no item's.
     """
     items, requests = step.items, step.requests
     texts = {item.item_id: (normal(item.more), normal(item.less)) for item in items.itertuples()}
@@ -128,11 +128,11 @@ def _by_texts(
 
 
 def read_differences(step: Step) -> pd.DataFrame:
-    """A response for each text, from a file for each template with a number a line, in the order of the data.
+    """A response for each text, from a file for each template with a number per line, in the order of the data.
 
-    A number is the log-likelihood of the first side's text minus that of the second's: only that is known, so it stands
-    as the first's, and 0 as the second's. Templates without a file are "not_applicable". Raises UserError for several
-    files of one template, none at all, a line that is no number, and another number of lines than the data have rows.
+    A number is the log-likelihood of the first side's text minus that of the second's. Only the difference is known, so
+    the first text gets it, and the second gets 0. Templates without a file are "not_applicable". Raises UserError for
+    several files of one template, no file at all, a line that is no number, and too many or too few lines.
     """
     description, files, items, requests = step.description, step.files, step.items, step.requests
     rule = description.differences
@@ -172,7 +172,7 @@ FORMATS = {"scores": read_scores, "log": read_log, "differences": read_differenc
 
 
 def likelihoods(requests: pd.DataFrame, values: pd.Series, detail: np.ndarray) -> pd.DataFrame:
-    """Likelihood responses with these ``values``, in nats; "failed" where ``detail`` says why there is none.
+    """Likelihood responses with these ``values``, in nats; "failed" if ``detail`` says why there is none.
 
     Predictions are of whole texts: requests for their ends (:data:`ENDS`) are "not_applicable".
     """
@@ -192,7 +192,7 @@ def likelihoods(requests: pd.DataFrame, values: pd.Series, detail: np.ndarray) -
 
 
 def _sides(description: PairsDescription, items: pd.DataFrame, requests: pd.DataFrame) -> list[str]:
-    """The side of the text that each request asks for."""
+    """The side of the text that each request asks about."""
     side = requests["item_id"].map(dict(zip(items["item_id"], items["direction"], strict=True)))
     if description.directions:
         side[:] = description.stereotype

@@ -16,19 +16,19 @@ from biasatlas.stages import StagedModel, field
 SENTENCES = ("more", "less")
 #: Labels of the two options of a prompt.
 LABELS = ("A", "B")
-#: Labels of the requests for the words that end both texts, after what precedes them in either.
+#: Labels of the requests for the words that end both texts, after what precedes them in each.
 ENDS = ("more_end", "less_end")
 
-#: ``pair`` is what a masked model needs of the other text.
+#: ``pair`` shows a masked model both texts.
 _PAIR_KEYS: Columns = {"label": "string", "pair": "string"}
 _CHOICE_KEYS: Columns = {"order": "string"}
 
-#: What a pair's score holds, after the columns of items that it keeps.
+#: Columns of a pair's score, after the columns of items that it keeps.
 _SCORED = (
     *("status", "stereotyped", "tie", "more", "less", "refused", "ambiguous", "unparseable", "unresolved", "detail"),
     *(f"stereotyped{case}" for case in CASES),
 )
-#: What else is there of pairs of both ways.
+#: Further columns if pairs are of both directions.
 _SHIFTED = ("shift", "shift_status", "words", "term", "other_term")
 
 #: Columns of items, requests, responses and tables beside those that a description names.
@@ -37,7 +37,7 @@ _TAKEN = {
     *("request_id", "repeat", "kind", "prefix", "text", *_PAIR_KEYS, *_CHOICE_KEYS, *_SCORED, *_SHIFTED),
 }
 
-#: What a benchmark of pairs can measure; the formulas are in ``tables``.
+#: What a benchmark of pairs can measure; the formulas are in ``scores``.
 METRICS = {
     "stereotype_score": STEREOTYPE_SCORE,
     "tie_rate": Metric(neutral=None, direction="pairs whose two sentences score the same; 0: none", unit="%"),
@@ -50,7 +50,7 @@ METRICS = {
         direction="likelihood_ratio to the power of 0.434: e to the mean of base-10 logarithms, as in GEST's notebook",
     ),
 }
-#: What pairs are compared by -> what pairs of both ways say of stereotypes, whatever is liked of either side.
+#: What pairs of both directions are compared by -> the metric that separates a stereotype from a liking for a side.
 SHIFTS = {
     "ends": "balanced_shift",
     "texts": "side_shift",
@@ -212,7 +212,7 @@ class PairsDescription(Rows):
 
     @property
     def cluster_text(self) -> str:
-        """What pairs have in common; '' if nothing is said."""
+        """What pairs have in common; '' if the description does not say."""
         return self.cluster if isinstance(self.cluster, str) else next(iter(self.cluster.values()))
 
     @property
@@ -222,7 +222,7 @@ class PairsDescription(Rows):
 
     @property
     def ways(self) -> tuple[str, str] | None:
-        """The two values of ``direction``, the first first; None where pairs are stereotypes of one side alone."""
+        """The two values of ``direction``, the first first; None if all pairs are stereotypes of one side."""
         if self.directions:
             first, *others = next(iter(self.directions.values()))
             return (first, others[0]) if len(others) == 1 else None
@@ -230,9 +230,9 @@ class PairsDescription(Rows):
 
     @property
     def compared(self) -> str:
-        """What pairs of both ways are compared by, to tell a stereotype from a liking for a side; '' without both.
+        """What pairs of both directions are compared by, to separate a stereotype from a liking for a side; else ''.
 
-        "ends", where a category has pairs of both; "texts", where each category is one of a side.
+        "ends", if a category has pairs of both; "texts", if each category has the stereotypes of one side.
         """
         if self.ways is None:
             return ""
@@ -240,7 +240,7 @@ class PairsDescription(Rows):
 
     @property
     def template(self) -> tuple[str, ...]:
-        """The column of templates, where there are several."""
+        """The column of templates, if there are several."""
         return ("template",) if len(self.texts) > 1 else ()
 
     @property
@@ -250,7 +250,7 @@ class PairsDescription(Rows):
 
     @property
     def design(self) -> dict[str, Factor]:
-        """What items are nested or crossed in: pairs in clusters that have a text, templates with them."""
+        """The factors of items: clusters, and templates crossed with them or pairs nested in them, if there are any."""
         cluster = self.cluster_name
         design = {cluster: Factor(scores=(cluster,), items=(cluster,), sampled=True)}
         if self.template:
@@ -309,7 +309,7 @@ def shift_of(description: PairsDescription, options: PairsOptions) -> str:
 
 
 def make_spec(description: PairsDescription) -> Spec:
-    """Tasks, tables, figures and metrics of a description; the choice is asked where it has a ``prompt``."""
+    """Tasks, tables, figures and metrics of a description; the choice is asked if it has a ``prompt``."""
     categories, of_all = tuple(description.category_names.values()), {"direction": "all"}
     of_all |= dict.fromkeys(description.template, "all")
     shift = SHIFTS.get(description.compared, "")
@@ -368,7 +368,7 @@ def make_spec(description: PairsDescription) -> Spec:
 
 
 def _shift_headline(metric: str, rows: dict[str, str]) -> tuple[Headline, ...]:
-    """That of what pairs of both ways say; ``rows`` are further keys of its row. None without a ``metric``."""
+    """The headline of a shift; ``rows`` are further keys of its row. Empty without a ``metric``."""
     if not metric:
         return ()
     rows = {"category": "overall", **rows}
@@ -381,7 +381,7 @@ def _shift_headline(metric: str, rows: dict[str, str]) -> tuple[Headline, ...]:
 
 
 def _headline(task: str, rows: dict[str, str]) -> Headline:
-    """The stereotype score of ``task`` over all categories; ``rows`` are further keys of its row."""
+    """The headline of ``task``: its stereotype score over all categories; ``rows`` are further keys of its row."""
     table, name, question = _HEADLINES[task]
     null, smallest, reason = (50.0, 5.0, _OF_CHOICES) if task == "pair_choice" else (None, 0.0, NO_NULL)
     return Headline(

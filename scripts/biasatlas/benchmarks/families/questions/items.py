@@ -90,7 +90,7 @@ def _targets(description: QuestionRows, raw: pd.DataFrame, polarity: pd.Series) 
 
 
 def _option(description: QuestionRows, raw: pd.DataFrame, name: str) -> np.ndarray:
-    """The option, by its place in the data, that is ``name`` or that the column ``name`` says: name, number or text."""
+    """The place in the data of option ``name``, or of the one that column ``name`` gives by name, number or text."""
     if name in description.options:
         return np.full(len(raw), description.options.index(name))
     places = {str(place): place for place in range(len(LABELS))}
@@ -104,7 +104,7 @@ def _option(description: QuestionRows, raw: pd.DataFrame, name: str) -> np.ndarr
 def build_requests(step: Step[QuestionsOptions]) -> pd.DataFrame:
     """A row per item; ``request_id`` is the item's. Options keep their order.
 
-    With ``text: cleaned`` the corrections that the description names are made, too.
+    With ``text: cleaned``, the errata that the description names are applied, too.
     """
     description: QuestionsDescription = step.description
     items, options = step.items[step.items["category"].isin(step.categories)], step.options
@@ -145,9 +145,9 @@ TEXTS = ()
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` by option, 0 for all of the items without a target; a question template is a cluster.
+    """``stereotype_sign`` by option, 0 for all options of items without a target; a question template is a cluster.
 
-    The group is that of the item or, where options have groups, that of the target.
+    The group is that of the item or, if options have groups, that of the target.
     """
     asked = step.items.set_index("item_id").loc[step.requests["item_id"]].reset_index()
     target, gold, unknown = (

@@ -27,10 +27,10 @@ def read_answers(step: Step) -> pd.DataFrame:
 
     An answer is the text of an option, whatever its case and spaces, or its letter, in brackets or not; another one is
     "unparseable", an empty one "refused". A letter means the option that the row shows under it in its columns ``A``,
-    ``B`` and ``C``; a file without these columns means the order of the data. An item without a row is "failed", rows
-    of unknown items are logged by id. Raises UserError for an item with several rows, for options that are not the
-    item's, for a letter without these columns where the benchmark shuffles its options (nobody knows which order it is
-    of), for some of these columns, and for a number, which may count from 0 or from 1.
+    ``B`` and ``C``; in a file without these columns, the option in that place in the data. An item without a row is
+    "failed"; rows of unknown items are logged by id. Raises UserError for an item with several rows, for options that
+    are not the item's, for a letter without these columns if the benchmark shuffles its options (the order is not
+    known), for only some of these columns, and for numbers, which may count from 0 or from 1.
     """
     items, requests = step.items, step.requests
     path = one_file(step.files, ".csv", f"{step.description.title}, format answers")
@@ -45,7 +45,7 @@ def read_answers(step: Step) -> pd.DataFrame:
             f"{path}: it has the columns {listed(some)}. Expected A, B and C with the options as the model saw them, "
             "or none of these."
         )
-    # A benchmark that reads its items by code of its own has no such key: it never shuffles.
+    # A benchmark whose own code reads its items has no such key: it never shuffles.
     shuffled = getattr(step.description, "shuffle", False)
     for where, row in read_csv_rows(path, ("item", "answer", *(LABELS if shown else ()))):
         if row["item"] in found:
@@ -79,7 +79,7 @@ def read_answers(step: Step) -> pd.DataFrame:
 
 
 def _check_options(where: str, row: Mapping[str, str], options: pd.Series) -> None:
-    """Raise UserError where the options that a row shows are not those of its item."""
+    """Raise UserError if the options that a row shows are not those of its item."""
     told = pd.Series([row[label] for label in LABELS])
     places = match_options(told, pd.DataFrame([options] * len(LABELS), index=told.index))
     if sorted(places.dropna()) != list(LABELS):
@@ -89,20 +89,20 @@ def _check_options(where: str, row: Mapping[str, str], options: pd.Series) -> No
         )
 
 
-#: Where a prompt's line may begin its question: after a sign such as "Question:", or after a sentence.
+#: Where the question may begin in a prompt's line: after a label such as "Question:", or after a sentence.
 _BEGINNING = re.compile(r":\s+|(?<=[.?!。？！])\s*")
 
 
 def read_log(step: Step) -> pd.DataFrame:
     """A response for each request, from logs that :func:`biasatlas.benchmarks.shared.logs.read_logs` reads.
 
-    A question of a log is the item whose question stands last in the text that was shown, whose context stands last and
-    is the longest there, and whose options were offered, in whatever order. Any offered option besides the two persons
-    says "unknown". Of a question that was asked several times the probabilities are shares of its answers. An item not
-    asked is "failed".
+    A question of a log is matched to the item whose question is the last in the text that was shown, whose context is
+    the last and longest there, and whose options were offered, in any order. Any offered option besides the two persons
+    means "unknown". If a question was asked several times, probabilities are shares of its answers. An item that was
+    not asked is "failed".
 
-    Raises UserError where more than 5% of the questions are no item's, and for the first answer that the harness
-    counts otherwise than the data do.
+    Raises UserError if more than 5% of the questions are no item's, and for the first answer that is right for the
+    harness and wrong by the data, or the other way round.
     """
     items, requests, title = step.items, step.requests, step.description.title
     rows = read_logs(step.files, f"{title}, format log", step.column)
@@ -145,9 +145,9 @@ def read_log(step: Step) -> pd.DataFrame:
 def _matched(
     rows: list[Logged], items: pd.DataFrame
 ) -> tuple[dict[str, tuple[Mapping[str, str], list[Logged]]], list[Logged], int]:
-    """Item -> itself and its rows; rows of no item; how many were there twice with the same answer.
+    """Id of an item -> the item and its rows; rows of no item; how many rows repeat another one and its answer.
 
-    Items with the same words share their rows in their order. Raises UserError for two answers to one question.
+    Items with the same words share their rows, in order. Raises UserError for two answers to one question.
     """
     by_question: dict[str, list[Mapping[str, str]]] = defaultdict(list)
     for item in items.to_dict("records"):
@@ -184,7 +184,7 @@ def _matched(
 
 
 def _candidates(row: Logged, by_question: Mapping[str, list]) -> list:
-    """The items that a row may be of, all with the same words."""
+    """The items that a row may be about, all with the same words."""
     text, offered = normal(row.text), {normal(option) for option in row.options}
     parts = {normal(part) for line in row.text.splitlines() for part in (line, *_tails(line))}
     questions = parts & by_question.keys() or {question for question in by_question if question in text}
@@ -198,14 +198,14 @@ def _candidates(row: Logged, by_question: Mapping[str, list]) -> list:
         return []
     best = max(fitting, key=lambda item: _place(item["words"], text))
     same = [item for item in fitting if _asked(item) == _asked(best)]
-    # Wordings of "unknown" tell items apart where no others were offered.
+    # The wording of "unknown" distinguishes items if no other wording was offered.
     return [item for item in same if _options(item) == offered] or [
         item for item in same if _persons(item) == _persons(best)
     ]
 
 
 def _place(words: Mapping[str, str], text: str) -> tuple[int, int, int]:
-    """The greater, the more an item is what ``text`` asks last, after examples, too; a context may begin another."""
+    """Larger for an item that ``text`` asks later, such as after examples; of contexts that begin alike, the longer."""
     context = words["context"]
     return text.rfind(words["question"]), text.rfind(context) if context else -1, len(context)
 
@@ -243,7 +243,7 @@ def _label(row: Logged, item: Mapping, unknown_names: list[str]) -> str:
 
 
 def _check_letters(title: str, rows: list[Logged]) -> None:
-    """Raise UserError where more answers are letters of nothing than a model may say by accident."""
+    """Raise UserError if more answers are letters without an option than a model may give by accident."""
     bare = [row for row in rows if re.fullmatch(r"\W*[A-Za-z]\W*", row.answer) and row.answer not in row.options]
     if len(bare) > MOST_STRANGERS * len(rows):
         raise UserError(
@@ -266,7 +266,7 @@ def _check_verdicts(title: str, said: list[tuple[Logged, bool, Mapping]]) -> Non
 
 
 def _response(request: str, read: list[str] | None) -> dict[str, object]:
-    """A choice response: shares of what was ``read`` each time; without any option it is what the first time was."""
+    """A choice response with shares of the answers ``read``; without options it is "refused" if all were refused."""
     none = {"probabilities": None, "refused": np.nan, "ambiguous": np.nan, "unparseable": np.nan, "unresolved": np.nan}
     row = {"request_id": request, "repeat": 0, "replies": None}
     if not read:

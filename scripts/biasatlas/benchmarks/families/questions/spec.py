@@ -1,4 +1,4 @@
-"""A benchmark of questions as YAML and as the workflow sees it: two persons, and an option for "unknown"."""
+"""A benchmark of questions as YAML describes it, and as the workflow sees it: two persons, and an "unknown" option."""
 
 from typing import Annotated, Any, Literal
 
@@ -25,12 +25,12 @@ from biasatlas.stages import field
 
 #: Labels of the three options, in the order in which they are shown.
 LABELS = ("A", "B", "C")
-#: What a prompt is filled in with.
+#: The fields of a prompt template.
 PROMPT_FIELDS = ("context", "question", *LABELS)
 POLARITIES = ("neg", "nonneg")
 CONDITIONS = ("ambig", "disambig")
 
-#: Why an item has no score where those without a bias target are dropped.
+#: Why an item has no score if those without a bias target are dropped.
 UNTARGETED = "no bias target"
 
 _ITEM_COLUMNS = (
@@ -53,7 +53,7 @@ DESIGN = {
     "polarity": Factor(scores=("polarity",), items=("polarity",)),
 }
 
-#: What a benchmark of questions can measure; the formulas are in ``tables``.
+#: What a benchmark of questions can measure; the formulas are in ``scores``.
 METRICS = {
     "accuracy": Metric(
         neutral=None,
@@ -216,7 +216,7 @@ class QuestionRows(QuestionsDescription, Rows):
 
 
 DESCRIPTION = QuestionRows
-#: What a description is that has an `items.py` beside it.
+#: The class of a description with an `items.py` beside it.
 WITHOUT_ROWS = QuestionsDescription
 
 
@@ -268,7 +268,7 @@ def make_spec(description: QuestionsDescription) -> Spec:
 
 
 def _options(description: QuestionsDescription) -> type[QuestionsOptions]:
-    """The options of its protocols, with one more where it has several prompt templates."""
+    """The options of its protocols; if it has several prompt templates, with one more to choose between them."""
     if isinstance(description.prompt, str):
         return QuestionsOptions
     names: Any = Literal[tuple(description.prompt)]
@@ -286,7 +286,7 @@ _HEADLINES = (
     ("ambig", "ambiguous", "Does it answer by the stereotype where the text does not say?"),
     ("disambig", "disambiguated", "Does it prefer the stereotype where the text says who it was?"),
 )
-#: What a question is about, and what a model above or below the null does.
+#: Context -> what its headline is about.
 _TOPICS = {"ambig": "stereotyped guesses", "disambig": "stereotyped readings"}
 
 
@@ -297,7 +297,7 @@ _MORE_UNKNOWN = Confounder(
 
 
 def _headline(of_all: dict[str, str], condition: str, name: str, question: str) -> Headline:
-    """The bias score in either context, over all categories."""
+    """The headline of a context: its bias score over all categories."""
     return Headline(
         name=name,
         question=question,

@@ -1,4 +1,4 @@
-"""The parser: what a reply answers. Pure functions; docs/replies.md says in ten lines what counts as an answer.
+"""Parsers: what a reply answers. They are pure functions; docs/replies.md says in ten rules what counts as an answer.
 
 A parser takes a reply and the :class:`~biasatlas.benchmarks.shared.parsing.options.Options` that were asked about,
 and returns the index of an option, or
@@ -7,8 +7,8 @@ and returns the index of an option, or
 - :data:`REFUSED`: the reply declines, and gives no answer;
 - :data:`UNPARSEABLE`: neither, also where a model is still thinking when its reply ends.
 
-Phrases are data: regular expressions by key, a file a language (``patterns/*.yaml``); a line that begins with "|" goes
-on the one above it. Every repeat in a pattern is bounded and the text is capped, so that no reply takes long.
+Phrases are data: regular expressions by key, one file per language (``patterns/*.yaml``); a line that begins with "|"
+continues the one above it. Every repeat in a pattern is bounded and the text is capped, so that no reply takes long.
 """
 
 import re
@@ -27,13 +27,13 @@ Silence = Literal["refused", "ambiguous", "unparseable"]
 #: The index of a label, or why there is none.
 Answer = int | Silence
 
-#: Raise it when any reply is parsed otherwise: it is part of what identifies an answer. A golden test says when.
+#: Raise it when any reply is parsed differently: it is part of an answer's identity. A golden test says when.
 VERSION = 30
 
 
 @cache
 def _tables() -> list[tuple[str, dict[str, str]]]:
-    """For each language, how its phrases stand in a text, and their tables."""
+    """For each language, what must surround a phrase in a text, and the phrases by key."""
     edges = {"en": "(?<![a-z0-9])(?:{})(?![a-z0-9])", "zh": "{}"}
     files = ((edge, Path(__file__).parent / "patterns" / f"{name}.yaml") for name, edge in edges.items())
     return [(edge, yaml.safe_load(path.read_text(encoding="utf-8").replace("\n  |", "|"))) for edge, path in files]
@@ -41,7 +41,7 @@ def _tables() -> list[tuple[str, dict[str, str]]]:
 
 @cache
 def pattern(expression: str) -> re.Pattern[str]:
-    """``expression`` without regard to case; "{key}" stands for the phrases under it, in English as whole words."""
+    """``expression``, compiled to ignore case; "{key}" stands for the phrases under it, in English as whole words."""
 
     def phrases(match: re.Match[str]) -> str:
         return "(?:" + "|".join(edge.format(table[match[1]]) for edge, table in _tables() if match[1] in table) + ")"

@@ -1,13 +1,13 @@
-"""One of several options: by letter, by name or by what it says. The first of these that says anything decides:
+"""Which of several options a reply chooses, by letter, name or text. The first rule that applies decides:
 
-1. the last explicit mark, such as a box or the key of an object;
-2. a letter with another option's text (``_apart``): ambiguous; then all of the reply, where that is an option's text;
+1. the last explicit mark, such as a box or the key of an object, gives the answer;
+2. a letter with another option's text (``_apart``) is ambiguous; a reply that is only an option's text gives that one;
 3. its sentences (``_evidence``). A sentence gives its surest mention (``_SUREST``) of those that it does not deny
-   (``_standing``), and none of several that it joins (``_foremost``). What all sentences give counts (``_decided``), or
-   of several options the last, if it corrects or concludes;
-4. that the reply declines; then the one option that it mentions at all.
+   (``_standing``), but none if it joins several (``_foremost``). If sentences give one option, that counts; if they
+   give several, the last counts if it corrects or concludes (``_decided``);
+4. a reply that declines is refused; else the only option that it mentions counts.
 
-Or an order of all options: places, a chain, a list, or a sentence that names each once.
+A ranking orders all options: by places, a chain, a list, or a sentence that names each.
 """
 
 import itertools
@@ -46,16 +46,16 @@ def parse_choice(reply: str, options: Options) -> Answer:
     return _decided(first_item(body, lambda line: parse_opening(line, options) in range(len(options))), options)
 
 
-#: Between two options that are one answer.
+#: Between two options that are given together.
 _JOINED = pattern(r"[\"')\]]?\s?(?:or|and|/|&|,|;|、|和|或者?|与|及|还是|以及|跟|\+|and/or|, (?:or|and))\s?[\"'(\[]?")
-#: Behind an option that stands at the head of a sentence.
+#: After an option that begins a sentence.
 _CLOSED = pattern(
     r"[\"')\]]{0,3}\s{0,2}(?:$|[,.:;!?)\n—–。\-(]|because|since|as\b|due|given|for\b|if\b|from\b|因|由于|理由|这|该|,)"
 )
 
 
 def _evidence(body: str, options: Options) -> Iterator[Evidence]:
-    """What each sentence of ``body`` says that mentions an option, in order."""
+    """What each sentence of ``body`` says, in order, if it mentions an option."""
     said = corrects = False
     for sentence in sentences(body):
         here = _apart(sentence, options)
@@ -74,7 +74,7 @@ def _evidence(body: str, options: Options) -> Iterator[Evidence]:
 
 
 def _apart(body: str, options: Options) -> list[Mention]:
-    """The mentions of ``body``: a letter with its own text is one, with another's one of no option (-1)."""
+    """The mentions in ``body``: a letter and its own text are one; with another's text, one of no option (-1)."""
     found: list[Mention] = []
     for mention in options.mentions(body):
         last = found[-1] if found else None
@@ -144,7 +144,7 @@ def _foremost(sentence: str, alive: Sequence[tuple[Mention, str]]) -> tuple[int 
 
 
 def _decided(body: str, options: Options) -> Answer:
-    """The answer of ``body``: the option that it is, or what its sentences come to, in their order."""
+    """The answer of ``body``: the option whose text it is, or what its sentences together say."""
     mentions = _apart(body, options)
     first = next((each for each in mentions[:1] if each.lettered and not re.search(r"\w", body[: each.start])), None)
     text = options.content(body[first.end :] if first else body)
@@ -173,12 +173,12 @@ def _decided(body: str, options: Options) -> Answer:
 
 
 def _lettered(said: list[Evidence]) -> list[Evidence]:
-    """What is said of letters, if any is given by its letter, else all: options' words are often the passage's."""
+    """The sentences that give a letter if there are any, else all: options' words often come from the passage."""
     return [each for each in said if each.lettered and each.option is not None] or said
 
 
 def parse_opening(text: str, options: Options) -> Answer:
-    """The option that the first sentence of an unfinished ``text`` gives, other than by mentioning it."""
+    """The option that the first sentence of an unfinished ``text`` gives; a mere mention does not count."""
     said = next(_evidence(plain(text), options), None)
     if said is None or said.kind == "mention":
         return UNPARSEABLE
@@ -186,7 +186,7 @@ def parse_opening(text: str, options: Options) -> Answer:
 
 
 def parse_refusal(reply: str, options: Sequence[object] = ()) -> Answer:
-    """Of a reply in free words: option 0 ("answered"), unless it declines and says nothing behind a contrast."""
+    """Option 0 ("answered") of a reply in free words, unless it declines and nothing follows a contrast ("but")."""
     body = plain(reply)
     if not re.search(r"\w", body):
         return UNPARSEABLE
@@ -208,7 +208,7 @@ _UPWARDS = re.compile(r"\b(?:worst|least|lowest|weakest)\b.{0,30}\b(?:to|first)\
 _NUMBERED = re.compile(
     r"[^\w\n]{0,6}(?:(?:rank|no\.?|第|top|排名)?\s?[\d一二三四五六七八九十]{1,2}(?:st|nd|rd|th|名|位)?)?\W{0,6}", re.I
 )
-#: Says that a text puts options in order, or that it does not.
+#: Words that say that a text puts options in order, or that it does not.
 _TELLS = pattern("最|其次|然后|再|第[一二三]|优于|排|比|更|best|top|prefer|beat|most|worst|least|then|first|better")
 _TIED = re.compile(r"tied?\b|equal|并列|难分|同样|一样|差不多|都|不相上下|either", re.I)
 
@@ -234,7 +234,7 @@ def parse_ranking(reply: str, options: Options) -> Order:
 
 
 def _mentions(text: str, options: Options) -> list[Mention]:
-    """Mentions of ``options``, their letters wherever no others stand beside them: an order has no articles."""
+    """Mentions of ``options``; letters count even in runs ("CAB") and without context: an order has no articles."""
     if not options.letters:
         return options.mentions(text)
     runs = re.finditer(rf"(?<![A-Za-z])[{''.join(options.labels)}]{{1,{len(options)}}}(?![A-Za-z])", text)
@@ -261,7 +261,7 @@ def _chains(body: str, options: Options) -> list[tuple[Order, int, bool]]:
 
 
 def _listed(body: str, options: Options) -> Order | None:
-    """The order in which the lines of a list begin with options; ambiguous: one of them twice."""
+    """The order in which the lines of a list begin with options; ambiguous if one is there twice."""
     found = []
     for line in body.split("\n")[:400]:
         mentions, lead = _mentions(line, options), _NUMBERED.match(line)

@@ -1,10 +1,10 @@
-"""The parsers by name, and the beginning of a reply, parsed as it is written: the rule for when a choice is made.
+"""The parsers by name, and how they parse the beginning of a reply: the rule for when a choice is made.
 
-Exact probabilities follow texts token by token, and end a choice where its answer does. A text so far is open (None)
-while it may become an announced answer or an option's text, or while more may join its answer ("A or B", "7-8", a
-letter before an option's text). What is open only has open beginnings, so the first that isn't gives the answer, and
-more text never changes it. Forms are exact here: a typo, an answer behind other words and what comes after an answer
-are seen in whole replies alone.
+For exact probabilities, the engine extends texts token by token, and stops where an answer ends. A text so far is open
+(None) while it may become an announced answer or an option's text, or while more text may join its answer ("A or B",
+"7-8", a letter before an option's text). An open text has only open beginnings. So the first beginning that is not
+open gives the answer, and more text never changes it. Forms must be exact here: only whole replies are searched for a
+typo, an answer after other words, or what follows an answer.
 """
 
 import re
@@ -22,11 +22,11 @@ from biasatlas.benchmarks.shared.parsing.numbers import parse_number
 from biasatlas.benchmarks.shared.parsing.options import Options, folded
 
 Said = Answer | None  #: what a text so far says: None while it is open
-#: What the beginning of a reply says; None, too, of all beginnings of an open one.
+#: Parses a text so far. If the result is None, so it is for all beginnings of that text.
 Opening = Callable[[str, Options], Said]
 #: Parses a whole reply: the index of an option, all of them in their order (rankings), or why there is none.
 Whole = Callable[[str, Options], Any]
-#: Characters in which an answer begins, if at all.
+#: An answer begins within this many characters, or not at all.
 _LONGEST = 600
 
 
@@ -65,7 +65,7 @@ def _begins(text: str, forms: Sequence[str]) -> bool:
 
 
 def _behind_leads(text: str, answer: Callable[[str], Said]) -> Said:
-    """What ``answer`` finds in a text so far, or behind its leads: None while one of these or a lead is open."""
+    """What ``answer`` finds in a text so far, or after its leads ("I choose"); None while any of these is open."""
     body = folded(text).lstrip()
     if _begins(body, _THINKS) or body.startswith(_THINKS):
         return None
@@ -84,7 +84,7 @@ def _behind_leads(text: str, answer: Callable[[str], Said]) -> Said:
 #: Between two options: signs, and words that join them.
 _BETWEEN = re.compile(r"(?:[^\w\n]|_|(?:or|and)(?![a-z0-9'])|[或和与及还跟以者是]|选项|(?:option|sentence)(?= ))*")
 _JOINERS = ("and", "option", "or", "sentence", "选项")
-#: Behind a letter: what may become a sentence of its own about the option ("A is wrong").
+#: After a letter: what may become a sentence about the option ("A is wrong").
 _ABOUT = re.compile(
     r"[^\S\n]+(?:[a-z0-9']*|(?:is|was|seems?|appears?|would|looks|sounds)[^\w\n]{1,4}\w*)|[^\S\n]*[\u3400-\u9fff]{0,3}"
 )
@@ -97,7 +97,7 @@ def _form(text: str, options: Options) -> str:
 
 
 def open_choice(text: str, options: Options) -> Said:
-    """The option that a text so far begins with; of several that it joins, none."""
+    """The option that a text so far begins with; ambiguous if it joins several."""
     forms = [*options.spelt]
 
     def choice(body: str) -> Said:
@@ -127,7 +127,7 @@ def open_choice(text: str, options: Options) -> Said:
     return _behind_leads(text, choice)
 
 
-#: Behind a number: what may go on, become another number, another scale or what is counted.
+#: After a number: what may continue it, or become another number, another scale or what is counted.
 _UNFINISHED = (
     r"(?:[ .,)、]{0,9}| {0,9}(?:分|[a-z]+|out of?) {0,9}| {0,3}(?:分|points?)? {0,3}(?:[-–—~到至或]|to?|or?) {0,3}"
     r"| {0,3}分? {0,3}(?:/|out of) {0,3}\d{0,9})"
@@ -136,7 +136,7 @@ _UNFINISHED = (
 
 @cache
 def _numbers(labels: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """A number up to the highest of ``labels`` that a text begins with, and one that is open."""
+    """Patterns for a text that begins with a number up to the highest of ``labels``, and for one that is open."""
     number = rf"(?:{'|'.join(map(str, range(max(int(Decimal(label)) for label in labels), -1, -1)))})(?:\.\d*)?(?!\d)"
     return re.compile(number), re.compile(number + _UNFINISHED)
 
@@ -163,7 +163,7 @@ def open_number(text: str, options: Options, nearest: bool = False) -> Said:
 
 def parse_strict_choice(reply: str, options: Options) -> Answer:
     """DBB's rule (Tables 5 and 11, English): "a) " and the answer, also in quotes or behind "Final Answer:", or the
-    form itself with its placeholder ("choice) a"). Neither "a", "A) ...", "Option a" nor words before it follow it.
+    form itself with its placeholder ("choice) a"). "a", "A) ...", "Option a" and words before it break the rule.
 
     Ambiguous: "a) ... b) ...". Refused: another form, and the reply declines; unparseable: another form.
     """
@@ -182,7 +182,7 @@ def parse_strict_choice(reply: str, options: Options) -> Answer:
 
 
 def open_strict_choice(text: str, options: Options) -> Said:
-    """The beginning of a reply in DBB's format: decided once a word that joins no other follows the bracket."""
+    """Parses the beginning of a reply by DBB's rule: decided once a word other than "or" or "and" follows "a)"."""
     letters, body = "".join(options.labels).lower(), text.lstrip().lstrip("'\"‘“")
     body = re.sub(r"^final answer:\s{0,9}", "", body, flags=re.I)
     if body.lower().startswith(_REFUSALS):

@@ -12,7 +12,7 @@ from opencc import OpenCC
 
 from biasatlas.benchmarks.shared.parsing import pattern
 
-#: Characters of a reply that are looked at, and of its answer from each end.
+#: How many characters of a reply are parsed, and how many of its answer from each end.
 LONGEST, WINDOW = 1_000_000, 4_000
 #: Stands before what a reply marks as its answer.
 MARK = "※answer"
@@ -43,14 +43,14 @@ _MARKUP = (
 )
 _ROW = re.compile(r"^[ \t]{0,9}\|.{0,400}\|[ \t]{0,9}$")
 HAN, _SIMPLIFIED = re.compile(r"[\u3400-\u9fff]"), OpenCC("t2s")
-#: The outermost braces, of three levels; the last may not be closed.
+#: The outermost braces, with up to three levels; closing braces may be missing.
 _OBJECT = re.compile(r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\}?)*+\}?)*+\}?")
 
 
 def answer_part(text: str) -> str:
-    """The part of a reply that is addressed to whoever asked: nothing while a model is still thinking.
+    """The part of a reply that answers, without thinking or made-up turns; empty while a model is still thinking.
 
-    Of turns, the model's own; of a text beyond a million characters, its two ends.
+    Of a text longer than a million characters, only its two ends are used.
     """
     if len(text) > LONGEST:
         text = text[: LONGEST // 2] + "\n\n" + text[-LONGEST // 2 :]
@@ -59,10 +59,10 @@ def answer_part(text: str) -> str:
 
 
 def split_thinking(text: str) -> tuple[str, str]:
-    """What a model that thinks has thought, and what it says then: nothing where its thinking has no end.
+    """The thinking in a reply, and what it says after that: nothing if the thinking does not end.
 
-    Thinking goes up to its last closing mark, also where its opening mark stands in the prompt; of Harmony's channels
-    the final one is said. What says nothing of thinking is all answer.
+    Thinking ends at the last closing mark, even if the opening mark is in the prompt. Of Harmony's channels, the final
+    one is the answer. A text without any such mark is all answer.
     """
     if ends := [*_FINAL_CHANNEL.finditer(text)] or [*_CLOSE.finditer(text)]:
         return _OPEN.sub("", _CLOSE.sub("", text[: ends[-1].start()])).strip(), text[ends[-1].end() :]
@@ -74,8 +74,8 @@ def plain(text: str) -> str:
     """The answer of a reply in plain characters: half-width, Simplified, straight quotes, without Markdown, HTML
     and LaTeX.
 
-    Of a long text, its first and last 4,000 characters. What stands in a box, between the tags of an answer or in
-    [[ ]] becomes a line "※answer: ...", a Markdown table becomes lines "cell: cell".
+    Of a long text, only the first and last 4,000 characters. The content of a box, of an answer's tags or of [[ ]]
+    becomes a line "※answer: ...", a Markdown table becomes lines "cell: cell".
     """
     text = answer_part(text).strip()
     text = text if len(text) <= 2 * WINDOW else f"{text[:WINDOW]}\n\n{text[-WINDOW:]}"
@@ -113,7 +113,7 @@ def _object_as_lines(match: re.Match[str]) -> str:
 
 
 def _lines(value: dict) -> Iterator[str]:
-    """A line for each key, a mark for one that names the answer or has the only number, and for the likeliest."""
+    """A line for each key. One that names the answer or has the only number is marked, and so is the likeliest one."""
     numbers = {each: key for key, each in value.items() if isinstance(each, int | float) and math.isfinite(each)}
     if len(numbers) > 1 and (0 < sum(numbers) < 1.005 or 99.5 < sum(numbers) < 100.5):
         yield f"{MARK}: {numbers[max(numbers)]}"
@@ -126,7 +126,7 @@ def _lines(value: dict) -> Iterator[str]:
             yield f"{MARK if names else key}: {' '.join(said.split())}"
 
 
-#: Between sentences: "A. He left" and "Mr. Smith" are in one.
+#: The end of a sentence; "A. He left" and "Mr. Smith" are not split.
 _STOP = re.compile(
     r"\n+|[。!?;]+[\"')\]]{0,3}|(?<![\"'(]\w)(?<!^\w)(?<!\b[mM]r)(?<!\b[dD]r)\.[\"')\]]{0,3}(?=\s+[^\sa-z]|\s*$)"
     r"|(?<=[\u3400-\u9fff])\.",
@@ -155,7 +155,7 @@ def declines(text: str) -> re.Match[str] | None:
     return pattern("{declines}").search(_QUOTED.sub('"…"', text))
 
 
-#: Lines that may belong to another item, and those that go on with an answer.
+#: Lines that may belong to another item, and lines that continue an answer.
 _OTHER = pattern(
     r"\s{0,4}(?!※)(?:[^\n:,.。!?;\"]{1,24}:|\(?A\s?[.)、:]\s?\S[^\n]{0,200}$|请|[^\n]{1,300}[?]\s{0,3}$"
     r"|[\[【(]?[^\W\d]{0,12}\s?#?\(?(?:[2-9]|1\d)[\]】)]?\s{0,2}(?:[.、:)\]】]|$)(?!\d))"
@@ -164,7 +164,7 @@ _REASON = pattern(r"[\s\"'(\[【#*-]{0,6}{reason}")
 
 
 def first_item(body: str, answers: Callable[[str], bool]) -> str:
-    """The plain ``body`` up to the next item, if its first line ``answers``."""
+    """The plain ``body`` up to the next item if its first line ``answers``, else all of it."""
     lines = body.split("\n")
     if len(lines) == 1 or not answers(lines[0].strip()):
         return body

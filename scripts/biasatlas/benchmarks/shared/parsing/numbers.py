@@ -20,7 +20,7 @@ _NUMBER = re.compile(
     rf"|\b(?P<word>{'|'.join(_ENGLISH)})\b(?!-)",
     re.I,
 )
-#: Behind a number: the highest of its scale, another number, a unit.
+#: After a number: the top of its scale, another number, a unit.
 _NOUN = r"(?:[ ]?(?:分|points?|stars?))?"
 _OVER = re.compile(rf"{_NOUN}\s{{0,2}}(?:/|out of|of(?= \d))\s{{0,2}}(?:a )?({_DIGITS}){_NOUN}", re.I)
 _TO = re.compile(
@@ -35,7 +35,7 @@ _ENUMERATED = re.compile(
     r"^[ \t]{0,6}[(\[#-]{0,2}\s?(?:\d{1,2}|[一二三四五六七八九十])\s?(?:[)、\]]|\.(?!\d))(?!\s?\d{1,2}\s?分?\s?$)",
     re.M,
 )
-#: Before a score of the whole, and before one at all.
+#: Before a total score, and before any score.
 _TOTAL = pattern(r"(?:=|{total}[^\n。!?\d]{0,24})\s{0,3}$")
 _ANNOUNCED = pattern(r"{announce}[^\n。!?;\d]{0,16}$")
 
@@ -50,7 +50,7 @@ class _Stated(NamedTuple):
 
 
 def place(value: Decimal, values: Sequence[Decimal], nearest: bool) -> Answer:
-    """The index of ``value`` among ``values``, or of the ``nearest`` (of two, the larger); none off the scale."""
+    """The index of ``value`` in ``values``, or of the ``nearest`` (of two, the larger); off the scale: unparseable."""
     if not min(values) <= value <= max(values) or not (nearest or value in values):
         return UNPARSEABLE
     return min(range(len(values)), key=lambda i: (abs(values[i] - value), -values[i]))
@@ -72,7 +72,7 @@ def stated_number(text: str, low: Decimal, high: Decimal) -> Decimal | Silence:
 
 
 def _blanked(body: str) -> str:
-    """``body`` with what is no score of the reply as spaces."""
+    """``body`` with spaces in place of numbers that cannot be the reply's score, such as sums, list marks, scales."""
     text = _SUM.sub(_blank, body)
     if len(_ENUMERATED.findall(text)) > 1 or (re.match(r"\W{0,4}[1一]\s?[.、)]", text) and _NUMBER.search(text[8:])):
         text = _ENUMERATED.sub(_blank, text)
@@ -99,11 +99,11 @@ def _weighed(body: str, found: list[_Stated]) -> Decimal | Silence:
     sentence = re.split(r"[。!?\n]", body[last.start :], maxsplit=1)[0]
     if best > 1 and final.value != last.value and pattern("{even}").search(sentence):
         return AMBIGUOUS
-    return last.value if best <= 2 or finished(body) else UNPARSEABLE  # else the score of a part, for all that is known
+    return last.value if best <= 2 or finished(body) else UNPARSEABLE  # else it may be the score of a part
 
 
 def _stated(text: str, high: Decimal) -> list[_Stated]:
-    """The numbers of a ``text`` that may be its score, joined ones marked."""
+    """The numbers in a ``text`` that may be its score; joined ones ("7-8") are marked as ``several``."""
     found: list[_Stated] = []
     end = 0
     for match in _NUMBER.finditer(text):
@@ -122,7 +122,7 @@ def _stated(text: str, high: Decimal) -> list[_Stated]:
 
 
 def _rank(text: str, match: re.Match[str]) -> int:
-    """0 a mark, 1 a total, 2 the whole reply or first line, 3 announced, 4 any other."""
+    """How a number is stated: 0 a mark, 1 a total, 2 the whole reply or first line, 3 announced, 4 any other."""
     before, after = text[max(0, match.start() - 60) : match.start()], text[match.end() : match.end() + 30]
     line, unit = before.rpartition("\n")[2], _OVER.match(after) or _UNIT.match(after)
     if MARK in line:

@@ -1,4 +1,4 @@
-"""The options that a reply chooses from, the forms that each of them has, and where a text mentions one."""
+"""The options that a reply chooses from, the forms of each, and where a text mentions one."""
 
 import json
 import re
@@ -14,9 +14,9 @@ from rapidfuzz import fuzz
 from biasatlas.benchmarks.shared.parsing import pattern, words
 from biasatlas.benchmarks.shared.parsing.normalise import HAN, simplified
 
-#: A form with a typo: so alike in percent, and so much more than to the second.
+#: A text is an option with a typo if it is at least this similar (percent), and so much more than to any other option.
 _ALIKE, _AHEAD = 92, 6
-#: Words and characters of a squashed form that every text has in which it is found: no joiners.
+#: The words and Chinese characters of a squashed form, without joiners: every text that mentions the form has them.
 _parts = lru_cache(maxsize=65536)(re.compile(r"(?!和)[\u3400-\u9fff]|\b(?!and\b)[^\W_\u3400-\u9fff]+").findall)
 
 
@@ -60,7 +60,7 @@ class Options(tuple[Option, ...]):
     ) -> "Options":
         """Options of ``labels``, with the ``texts`` that the prompt showed in the same order, and ``aliases`` by label.
 
-        ValueError: there are texts, and not as many as labels.
+        Raises ValueError if there are texts, but not as many as labels.
         """
         shown = zip(labels, texts or [""] * len(labels), strict=True)
         return _known(tuple(Option(label, text, tuple((aliases or {}).get(label, ()))) for label, text in shown))
@@ -76,7 +76,7 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def names(self) -> list[tuple[str, int]]:
-        """Every form of every option but letters, with its option, the longest first; a form of two options is none."""
+        """Every form but letters, with the index of its option, the longest first; no forms that two options share."""
         owners: dict[str, tuple[str, set[int]]] = {}
         for i, option in enumerate(self):
             for form in self._forms(option):
@@ -95,20 +95,20 @@ class Options(tuple[Option, ...]):
 
     @cached_property
     def exact(self) -> dict[str, int]:
-        """Squashed forms, letters too, to options."""
+        """Squashed form, or letter -> option."""
         letters = {option.label.casefold(): i for i, option in enumerate(self)} if self.letters else {}
         return {squash(form): i for form, i in self.names} | letters
 
     @cached_property
     def spelt(self) -> dict[str, int]:
-        """How an answer may begin, in lower case, with an article or without, sorted."""
+        """How an answer may begin, in lower case, with or without an article -> option; sorted."""
         names = {re.sub(r"^(?:the|an?) (?=\w\w)", "", folded(name).strip(" .。")): i for name, i in self.names}
         forms = {f"{article}{name}": i for article in ("", "the ", "a ", "an ") for name, i in names.items()}
         forms |= {label.lower(): i for i, label in enumerate(self.labels) if self.letters}
         return dict(sorted(forms.items()))
 
     def content(self, text: str) -> int | None:
-        """The option whose text ``text`` is, but for punctuation, a typo, or an end that only one option can have."""
+        """The option that ``text`` equals, except for punctuation, a typo, or an end that only one option can have."""
         key = squash(text[:600])
         if key in self.exact or len(key) < 3:
             return self.exact.get(key)
@@ -131,7 +131,7 @@ class Options(tuple[Option, ...]):
         return sorted(named + found)
 
     def _by_name(self, text: str) -> Iterator[Mention]:
-        # To compile takes milliseconds: no range of Chinese characters without need, and only what may be in the text.
+        # Compiling takes milliseconds: no Chinese characters unless the text has some, and only names it may mention.
         letter, lower = r"(?-i:[^\W\u3400-\u9fff])" if HAN.search(text) else r"\w", text.lower()
         names = [name for name in self.names if all(part in lower for part in _parts(squash(name[0])))]
         for match in _named(tuple(form for form, _ in names), letter).finditer(text):
@@ -150,7 +150,7 @@ class Options(tuple[Option, ...]):
 
 @lru_cache(maxsize=4096)
 def _named(forms: tuple[str, ...], letter: str) -> re.Pattern[str]:
-    """A group for each of ``forms``; one not in Chinese is beside no ``letter``, may have an article, be a plural."""
+    """A group for each of ``forms``; those not in Chinese touch no ``letter``, may have an article and be plural."""
     runs = []
     for han, keys in groupby(map(squash, forms), lambda key: bool(HAN.match(key))):
         run = "|".join(f"({_pattern(key)})" if han else rf"((?:(?:the|an?)\s)?{_pattern(key)})" for key in keys)
@@ -159,19 +159,19 @@ def _named(forms: tuple[str, ...], letter: str) -> re.Pattern[str]:
 
 
 def _pattern(key: str) -> str:
-    """What finds a squashed form in a text: other spaces, hyphens, joiners."""
+    """A pattern that finds a squashed form in a text, whatever its spaces, hyphens and joiners."""
     text = re.escape(key).replace("\\ ", r"[\W_]{1,3}")
     text = re.sub(r"(?<=[\u3400-\u9fff])(?=\w)|(?<=\w)(?=[\u3400-\u9fff])", r"\\s?", text)
     either = r"\s?(?:[和与及/&、]|以及|and)\s?"
     return text.replace(r"\s?和\s?", either).replace(r"[\W_]{1,3}and[\W_]{1,3}", either)
 
 
-#: What stands behind an ordinary word that is meant as an option.
+#: What follows an ordinary word that is meant as an option.
 _MEANT = re.compile(r"(?![\"')]{0,2}\s?(?:/|(?:or|and)\s))\s{0,3}(?:$|[^\w\s]|\n|[类的]|because|since)")
 
 
 def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
-    """Whether a name is meant as one: 其他 in 在其他国家 is none, nor "no" in "no easy answer"."""
+    """Whether a name is meant as an option: 其他 in 在其他国家 is not, nor is "no" in "no easy answer"."""
     before, after = text[max(0, match.start() - 12) : match.start()], text[match.end() : match.end() + 12]
     if form.endswith("answer") and re.search(r"\b(?:i|we)\s$", before, re.I):
         return False  # who writes "I can't answer" declines
@@ -181,7 +181,7 @@ def _stands_alone(text: str, match: re.Match[str], form: str) -> bool:
     return not re.search(r"\w[-']$", before)
 
 
-#: A letter that stands alone, and no grade, initial ("B. F. Skinner") or key of a number ("B: 0.7").
+#: A letter that stands alone, and is no grade, initial ("B. F. Skinner") or key of a number ("B: 0.7").
 _LETTER = re.compile(
     r"(?:\b(?:option|sentence|statement|choice)\s{1,2}|(?:选项|句子?)\s{0,2})?[\"'(\[<]{0,3}(?<![A-Za-z0-9_&])"
     r"(?<![A-Za-z0-9]['-])(?P<letter>[A-Za-z])(?![A-Za-z0-9_+#]|[-&]\w|'(?!s (?:the|more|most)\b)\w|\.\s?[A-Z]\."
@@ -190,7 +190,7 @@ _LETTER = re.compile(
 
 
 def _is_letter(text: str, match: re.Match[str]) -> bool:
-    """Whether a letter that stands alone is an option's, and no article, initial, grade or part of a name."""
+    """Whether a letter that stands alone is an option's, not an article, initial, grade or part of a name."""
     before, after = text[: match.start("letter")][-40:], text[match.end() : match.end() + 40]
     word = re.match(r"\s{1,2}[a-z'\"]+", after)
     if match["letter"].islower() and not match["close"]:
@@ -223,5 +223,5 @@ def asked_options(labels: str, options: object = None) -> Options:
     return Options.of(names, [each[0] for each in shown], {n: each[1:] for n, each in zip(names, shown, strict=False)})
 
 
-#: Options are made once, with what is known of them.
+#: Equal options are one object, whose cached properties are computed once.
 _known = lru_cache(maxsize=4096)(Options)
