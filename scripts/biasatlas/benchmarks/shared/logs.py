@@ -292,7 +292,7 @@ def _of_inspect(where: str, sample: Any) -> Logged:
 
 
 def _accuracy(header: Mapping[str, Any]) -> float | None:
-    """The mean accuracy that Inspect states for its first scorer; None if it states none, or the epochs' mode or best."""
+    """The mean accuracy that Inspect states for its first scorer; None if it states none or another over epochs."""
     try:
         first = header["results"]["scores"][0]
         return float(first["metrics"]["accuracy"]["value"]) if first.get("reducer") in (None, "mean") else None
