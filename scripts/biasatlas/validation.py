@@ -328,7 +328,7 @@ def _as_written(path: str) -> str:
     return path
 
 
-#: A path of a file or folder, relative to the working directory, as it is written; and without a leading `./`, of which
-#: Snakemake warns wherever it meets one.
+#: A path of a file or folder, relative to the working directory, as it is written; and without a leading `./`, `//` or
+#: a `/` at the end, of which Snakemake warns wherever it meets one.
 WrittenPath = Annotated[str, AfterValidator(_as_written)]
-FilePath = Annotated[WrittenPath, AfterValidator(lambda path: os.path.normpath(path) if path[:2] == "./" else path)]
+FilePath = Annotated[WrittenPath, AfterValidator(os.path.normpath)]
