@@ -329,6 +329,6 @@ def _as_written(path: str) -> str:
 
 
 #: A path of a file or folder, relative to the working directory: as it is written, and (FilePath) without a leading
-#: `./`, about which Snakemake would warn.
+#: `./`, a `//` or a `/` at the end, about which Snakemake would warn.
 WrittenPath = Annotated[str, AfterValidator(_as_written)]
-FilePath = Annotated[WrittenPath, AfterValidator(lambda path: os.path.normpath(path) if path[:2] == "./" else path)]
+FilePath = Annotated[WrittenPath, AfterValidator(os.path.normpath)]

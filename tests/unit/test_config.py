@@ -275,6 +275,17 @@ def test_a_protocol_without_its_words_is_left_out_and_says_so(tmp_path):
         check_preflight(mine, "mine.yaml")
 
 
+@pytest.mark.parametrize("results", ["my//run", "my/run/", "./my/run", "my/./run"])
+def test_a_folder_has_one_spelling(results):
+    """Snakemake warns of each file below another, sixty lines in all."""
+    raw = {
+        "results": results,
+        "models": {"m": {"kind": "simulated"}},
+        "benchmarks": {"crows_pairs": {"data": "sample"}},
+    }
+    assert load_config(raw).results == "my/run"
+
+
 def test_what_papers_yaml_has_of_mt_bench_in_comments_is_a_section(tmp_path, monkeypatch):
     """TWBias's Table 12: it needs files of the user's, and no run without them should end in their lack."""
     text = (ROOT / "config/papers.yaml").read_text(encoding="utf-8")

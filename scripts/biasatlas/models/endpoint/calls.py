@@ -223,13 +223,13 @@ def preview(opening: ModelContext, requests: pd.DataFrame) -> list[Preview]:
     entry = cast(ApiEntry, opening.entry)
     rows = fill_sampling(requests, sampling(entry), opening.name).to_dict("records")
     planned = (planned_call(row, entry) for row in rows)
-    hint = "; with `top_logprobs`, where the service gives them, one call each would do"
+    hint = "; with `top_logprobs`, where the service gives them, one call each gives their probabilities"
     hint = f", each with up to {_thinking_tokens(entry)} tokens of thinking" if entry.thinking else hint
     repeats = requests["repeats"].where(requests["kind"].eq("choice") & (not is_exact(entry))).fillna(0)
     return [
         Preview(str(call))
         if isinstance(call, Unsupported)
-        else Preview(remark=f"choices are sampled {times:.0f} times{hint}" * (times > 0))
+        else Preview(remark=f"choices are sampled, {times:.0f} a request{hint}" * (times > 0))
         for times, call in zip(repeats, planned, strict=True)
     ]
 
