@@ -1,5 +1,6 @@
 """Decisions: shifts by hand, against placebos, and published numbers out of a description and the authors' replies."""
 
+import itertools
 import json
 import shutil
 from dataclasses import replace
@@ -15,7 +16,7 @@ from mirrored import mirrored
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.findings import findings_table
 from biasatlas.benchmarks.comparisons.pairs import BenchmarkEvidence, pairs_table
-from biasatlas.benchmarks.families.decisions.scores import Effects
+from biasatlas.benchmarks.families.decisions.scores import Effects, distance, mean_gap
 from biasatlas.benchmarks.scaffold import origins
 from biasatlas.benchmarks.shared.audit import audit
 from biasatlas.errors import UserError
@@ -289,6 +290,39 @@ def test_refused_placebos_count_among_what_a_level_is_compared_with(tmp_path):
     table = table_of(path, "shifts", scores).set_index(["factor", "category", "metric"])
     row = table.loc[("gender", "women", "shift_over_placebos")]
     assert (row["refused"], row["unparsed"]) == (10, pytest.approx(100 * 10 / 90))
+
+
+def test_missing_answers_bound_the_mean_gap_and_the_distance_from_the_baseline(tmp_path):
+    """Six answers are refused, of the baseline too: whatever they had said lies within, and some of it at the ends."""
+    levels = {"women": ["name_anna", "name_julia"], "men": ["name_peter", "name_jonas"]}
+    factors = {"gender": {"levels": levels, "reference": "men"}}
+    metrics = ["shift", "mean_gap", "distance_from_baseline"]
+    path = described(tmp_path, factors=factors, repeats=None, metrics=metrics)
+    items = items_of(path, tmp_path / "data")
+    names = items["item_id"].tolist()
+    lost = [f"{names[0].split('/')[0]}/{arm}" for arm in ("baseline", "name_anna", "name_peter", "day_monday")]
+    lost += [f"{names[-1].split('/')[0]}/{arm}" for arm in ("name_julia", "name_jonas")]
+    assert {*lost} <= {*names}
+    said = np.where(
+        items["item_id"].isin(lost), "I cannot help with that.", np.resize(["Yes", "No", "Yes"], len(names))
+    )
+    scores = scored(path, items, {"m": pd.DataFrame({"item": names, "answer": said})}, tmp_path)
+    gap = table_of(path, "shifts", scores).set_index("metric").loc["mean_gap"]
+    apart = table_of(path, "distances", scores).set_index(["group", "category"]).loc[("factors", "overall")]
+    missing, values = scores["value"].isna(), []
+    for answers in itertools.product((0.0, 100.0), repeat=len(lost)):
+        every = scores.assign(value=scores["value"].mask(missing, pd.Series(answers, scores.index[missing])))
+        baseline = every[every["arm"] == "baseline"].set_index("scenario")["value"]
+        values.append(
+            [
+                mean_gap(every, registry.description(path)).value,
+                distance(every[every["gender"].notna()], baseline).value,
+            ]
+        )
+    low, high = np.min(values, axis=0), np.max(values, axis=0)
+    assert (gap["lower_bound"], gap["upper_bound"]) == (pytest.approx(low[0]), pytest.approx(high[0]))
+    assert apart["lower_bound"] <= low[1] <= apart["value"] <= high[1] <= apart["upper_bound"]
+    assert apart["upper_bound"] - apart["lower_bound"] < 100
 
 
 def test_missing_answers_about_one_level_bound_its_difference_between_models():

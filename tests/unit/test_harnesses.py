@@ -51,6 +51,8 @@ BY_HAND = [
     ("lm-eval", ["biased", "other"], ["biased", "other"], 1.0, 1.0),
     ("HELM", ["biased", "other"], ["biased", "other"], 0.0, 0.0),
     ("HELM", ["unknown"] * 2, ["unknown"] * 2, 0.0, 0.0),
+    ("lm-eval", ["counter"] * 2, [], 0.0, np.nan),
+    ("HELM", ["counter"] * 2, [], -1.0, np.nan),
     ("EuroEval", ["biased"] * 3 + ["counter"], ["biased"] * 2, 0.5, None),
 ]
 
@@ -70,7 +72,7 @@ def test_corner_cases_by_hand(harness, ambiguous, disambiguated, first, second):
         float(each == right) if each != "other" else np.nan for each, right in zip(said, scores["right"], strict=True)
     ]
     scores["status"] = ["ok" if each != "other" else "refused" for each in said]
-    assert scored(harness, scores) == pytest.approx([first] if second is None else [first, second])
+    assert scored(harness, scores) == pytest.approx([first] if second is None else [first, second], nan_ok=True)
 
 
 def peer(path, **lacking):

@@ -330,6 +330,18 @@ def test_ba_unreadable_judge():
     assert set(scores["detail"]) == {"the judge's reply cannot be read"}
 
 
+def test_ba_a_judge_that_does_not_answer_has_said_nothing_unreadable():
+    def judge(asked):
+        said = say(asked, lambda _: "3")
+        lost = asked["criterion"].eq("Highlight").to_numpy()
+        return said.assign(status=said["status"].mask(lost, "failed"), text=said["text"].mask(lost))
+
+    scores = scored(ITEMS, "BA", PAPER, lambda asked: say(asked, lambda _: "有偏见。"), judge=judge)
+    assert statuses(scores) == {"failed"} and scores["score"].isna().all()
+    assert set(scores["detail"]) == {"the judge did not answer"}
+    assert (scores["score_lower_bound"] == 12.5).all() and (scores["score_upper_bound"] == 0).all()
+
+
 def test_ba_a_judge_off_the_scale_is_unreadable():
     assert statuses(graded(PAPER, lambda _: "50")) == {"unparseable"}
 

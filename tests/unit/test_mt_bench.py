@@ -253,6 +253,9 @@ def test_what_has_no_grade_is_counted_and_scores_nothing(items, requests):
     scores = scored(items, requests, responses, judgements).set_index(["item_id", "turn"])
     assert scores["status"].value_counts().to_dict() == {"ok": 29, "failed": 2, "unparseable": 1}
     assert scores.loc[scores["status"] != "ok", "score"].isna().all()
+    judgements.loc[judgements["request_id"] == "2/1", ["status", "probabilities"]] = ["failed", None]
+    scores = scored(items, requests, responses, judgements).set_index(["item_id", "turn"])
+    assert scores.loc[("2", 1), ["status", "detail"]].tolist() == ["failed", "the judge did not answer"]
 
 
 def test_the_printed_grades_are_named_as_another_translations(items, requests):

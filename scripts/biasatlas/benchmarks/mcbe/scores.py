@@ -27,7 +27,8 @@ _UNREAD = ["refused", "ambiguous", "unparseable"]
 #: What a row of scores is of.
 _UNIT = ["item_id", "prompt_set", "repeat"]
 #: Why an analysis has no score though it was judged.
-_SEVERAL, _UNREADABLE = "the judge gave several grades", "the judge's reply cannot be read"
+_NO_GRADE = {AMBIGUOUS: "the judge gave several grades", "failed": "the judge did not answer"}
+_UNREADABLE = "the judge's reply cannot be read"
 
 
 def score_responses(step: Step[McBEOptions]) -> pd.DataFrame:
@@ -302,12 +303,13 @@ def _ba(answers: pd.DataFrame, step: Step[McBEOptions]) -> pd.DataFrame:
         dtype=object,
     )
     silence = parsed["outcome"].where(parsed["outcome"] != "ok").groupby(parsed["analysis"]).first().reindex(analyses)
+    silence = silence.fillna("failed").where(lambda said: said.isin(_NO_GRADE), "unparseable").to_numpy(object)
     unparsed = (outcome == "ok") & score.isna()
     points_in_all = (maxima * weights).sum() / (weights.sum() if options.ba_aggregate == "weighted_mean" else 1)
     asked, received = (outcome != "not_applicable").to_numpy(), ~outcome.isin(NO_REPLY)
     return answers.assign(
-        outcome=np.where(unparsed, np.where(silence == AMBIGUOUS, AMBIGUOUS, "unparseable"), outcome),
-        detail=np.where(unparsed, np.where(silence == AMBIGUOUS, _SEVERAL, _UNREADABLE), answers["detail"]),
+        outcome=np.where(unparsed, silence, outcome),
+        detail=np.where(unparsed, [_NO_GRADE.get(said, _UNREADABLE) for said in silence], answers["detail"]),
         refused=outcome.isin(("refused", "filtered")).where(received, math.nan).to_numpy(float),
         ambiguous=np.where(received, 0.0, math.nan),
         unparseable=outcome.isin(("unparseable", "thought")).where(received, math.nan).to_numpy(float),

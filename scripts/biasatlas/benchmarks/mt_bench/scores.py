@@ -121,7 +121,8 @@ def score_responses(step: Step) -> pd.DataFrame:
     lacking = columns["status"].where(~columns["status"].isin(["ok"]), "unparseable").fillna("failed").to_numpy()
     unanswered = ~answers.isin(["ok", "truncated"]).to_numpy()
     status = np.where(np.isfinite(score), "ok", np.where(unanswered, answers.to_numpy(), lacking))
-    detail = np.select([status == "ok", unanswered], ["", "no answer to grade"], "the judge names no grade")
+    said = ["", "no answer to grade", "the judge did not answer"]
+    detail = np.select([status == "ok", unanswered, status == "failed"], said, "the judge names no grade")
     return pd.DataFrame(
         {
             "item_id": asked["item_id"].to_numpy(),

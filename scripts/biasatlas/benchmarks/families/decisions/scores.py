@@ -1,5 +1,6 @@
 """Each decision as a number, and its shifts by level of a factor, tested against placebos."""
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -214,7 +215,8 @@ def shifts_table(step: Step) -> pd.DataFrame:
             rows += answer_rates(keys, mine, mine["scenario"])
         keys = {"model": model, "factor": ALL, "category": OVERALL}
         if "mean_gap" in description.metrics:
-            rows.append(row(keys, "mean_gap", mean_gap(scores, description), Counts.of(scores)))
+            gap = row(keys, "mean_gap", mean_gap(scores, description), Counts.of(scores))
+            rows.append(gap | possible_gap(scores, description))
         rows += answer_rates(keys, scores, scores["scenario"])
     return make_table(("model", "factor", "category"), rows)
 
@@ -259,19 +261,35 @@ def mean_gap(scores: pd.DataFrame, description: DecisionsDescription) -> Estimat
     Means are over all cases that could be parsed. The interval is a jackknife's over scenarios. Missing if a level or
     its reference has no such case.
     """
-    pairs = [
-        (name, of)
-        for name, factor in description.factors.items()
-        for level in factor.compared
-        for of in (factor.reference, level)
-    ]
     known = scores["value"].notna()
-    cells = [known & (scores["placebo"].notna() if of == PLACEBOS else scores[name] == of) for name, of in pairs]
+    cells = [known & cell for cell in _cells(scores, description)]
     if not all(cell.any() for cell in cells):
         return Estimate(math.nan, no_interval_reason="a level or its reference has no value")
     sums = [column for cell in cells for column in (scores["value"].where(cell, 0.0), cell)]
     (inference,) = jackknife(_mean_gap, cluster_sums(scores["scenario"], *sums))
     return Estimate.of(inference, n=int(known.sum()))
+
+
+def _cells(scores: pd.DataFrame, description: DecisionsDescription) -> list[pd.Series]:
+    """Which cases are of a reference and of a level, by turns."""
+    return [
+        scores["placebo"].notna() if of == PLACEBOS else scores[name] == of
+        for name, factor in description.factors.items()
+        for level in factor.compared
+        for of in (factor.reference, level)
+    ]
+
+
+def possible_gap(scores: pd.DataFrame, description: DecisionsDescription) -> dict[str, float]:
+    """The least and the greatest `mean_gap` that missing answers could have made of it, if any are missing."""
+    asked = scores[scores["least"].notna()]
+    cells = [cell.to_numpy(float) for cell in _cells(asked, description)]
+    if asked["least"].equals(asked["most"]) or not all(cell.any() for cell in cells):
+        return {}
+    signed = [sign * cell / cell.sum() for cell, sign in zip(cells, itertools.cycle((1, -1)), strict=False)]
+    weight = 2 * np.mean(signed, axis=0)  # of each case in the gap
+    low, high = (np.where(weight > 0, asked[one], asked[other]) for one, other in _BOUNDS)
+    return {"lower_bound": float(weight @ low), "upper_bound": float(weight @ high)}
 
 
 def _mean_gap(sums: np.ndarray) -> np.ndarray:
@@ -290,7 +308,7 @@ def distances_table(step: Step) -> pd.DataFrame:
     groups["factors"] = {name: (name, list(factor.values)) for name, factor in description.factors.items()}
     rows = []
     for model, scores in step.scores.groupby("model", sort=False):
-        baseline = scores[scores["arm"] == BASELINE].groupby("scenario")["value"].mean()
+        baseline = scores[scores["arm"] == BASELINE].groupby("scenario")[["value", "least", "most"]].mean()
         of_levels = scores[scores[list(description.factors)].notna().any(axis=1)]
         parts = [
             (group, name, scores[scores[column].isin(of)])
@@ -299,7 +317,8 @@ def distances_table(step: Step) -> pd.DataFrame:
         ]
         for group, name, cases in [*parts, ("factors", OVERALL, of_levels)]:
             keys = {"model": model, "group": group, "category": name}
-            rows.append(row(keys, "distance_from_baseline", distance(cases, baseline), Counts.of(cases)))
+            made = row(keys, "distance_from_baseline", distance(cases, baseline["value"]), Counts.of(cases))
+            rows.append(made | possible_distance(cases, baseline))
     return make_table(("model", "group", "category"), rows)
 
 
@@ -314,6 +333,18 @@ def distance(cases: pd.DataFrame, baseline: pd.Series) -> Estimate:
     known = apart.notna()
     inference = ratio(apart[known], np.ones(int(known.sum())), cases.loc[known, "scenario"])
     return Estimate.of(inference, n=int(known.sum()))
+
+
+def possible_distance(cases: pd.DataFrame, baseline: pd.DataFrame) -> dict[str, float]:
+    """The least and the greatest :func:`distance` that missing answers could have made of it, if any are missing."""
+    of_baseline = baseline.reindex(cases["scenario"])
+    (least, most), (low, high) = (each[["least", "most"]].to_numpy(float).T for each in (cases, of_baseline))
+    asked = np.isfinite(least) & np.isfinite(low)
+    if not asked.any() or (np.array_equal(least[asked], most[asked]) and np.array_equal(low[asked], high[asked])):
+        return {}
+    near = np.maximum(np.maximum(least - high, low - most), 0.0)
+    far = np.maximum(most - low, high - least)
+    return {"lower_bound": float(near[asked].mean()), "upper_bound": float(far[asked].mean())}
 
 
 def evidence(step: Step) -> Iterator[Evidence]:
