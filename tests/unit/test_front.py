@@ -144,6 +144,11 @@ def test_what_a_decision_depends_on_may_be_several_things(name):
         assert headline.means.endswith(f", with only {about} changed.")
 
 
+def test_pairs_of_two_sides_are_about_these():
+    topics = {name: load_spec(name).headlines[0].topic for name in ("winogender", "crows_pairs")}
+    assert topics["winogender"] == "stereotyped sentences (male and female)" and "race" in topics["crows_pairs"]
+
+
 def test_names_keep_their_capitals():
     (headline,) = load_spec("interviews").headlines
     parts = [(name, {}) for name in ("Latin America", "USA", "female_male")]
