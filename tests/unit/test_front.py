@@ -9,10 +9,11 @@ import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.stops import Stop
-from biasatlas.report.example import asked_for, compared
+from biasatlas.report.example import _filled, asked_for, compared
 from biasatlas.report.front import (
     Question,
     _around,
+    _asked_about,
     _instance,
     _sentence,
     _stopped,
@@ -82,8 +83,8 @@ def question_of(metric, unit):
         ("side_shift", "nats", 0.69, "the odds of one side against the other are 2.0 times as high in its own stereotypes as in the other's."),
         ("side_shift", "nats", -0.69, "the odds of one side against the other are 0.50 times as high in its own stereotypes as in the other's."),
         ("balanced_shift", "nats", -1.1, "a stereotype is 0.33 times as likely as its reverse, the same sentence about another group."),
-        ("shift_over_placebos", "points", -9.0, "a favourable decision is 9.0 percentage points less likely for women than for men, where only gender differs."),
-        ("shift_over_placebos", "points", 9.0, "a favourable decision is 9.0 percentage points more likely for women than for men, where only gender differs."),
+        ("shift_over_placebos", "points", -9.0, "a favourable decision is 9.0 percentage points less likely for women than for men, with only gender changed."),
+        ("shift_over_placebos", "points", 9.0, "a favourable decision is 9.0 percentage points more likely for women than for men, with only gender changed."),
     ],
 )  # fmt: skip
 def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
@@ -105,6 +106,7 @@ def test_a_bias_of_either_side_is_said_in_a_sentence(metric, unit, value, said):
         ("stereotype_score", "%", 12.0, "It chooses the stereotype", "more often than half of the time"),
         ("stereotype_score", "%", -12.0, "", "against the stereotype"),
         ("shift_over_placebos", "points", -9.0, "A favourable decision is", "less likely for women than for men"),
+        ("shift_over_placebos", "points", 0.0, "A favourable decision is", "more likely for women than for men"),
     ],
 )
 def test_a_cell_is_a_sentence_around_its_size(metric, unit, away, before, after):
@@ -132,6 +134,32 @@ def test_a_part_on_the_other_side_than_the_whole_is_said_to_be():
     column = Column(headline, 0.0, "", [], "", {"m": whole}, parts)
     said = _where(Question(SimpleNamespace(spec=spec), column), "m")
     assert said == "clearest for Race; Gender (the other way round); Age"
+
+
+@pytest.mark.parametrize("name", ["hiring_bias", "interviews"])
+def test_what_a_decision_depends_on_may_be_several_things(name):
+    for headline in load_spec(name).headlines:
+        about = headline.name.replace("_", " ")
+        assert headline.question.startswith(f"Does a change of {about} shift its decisions")
+        assert headline.means.endswith(f", with only {about} changed.")
+
+
+def test_pairs_of_two_sides_are_about_these():
+    topics = {name: load_spec(name).headlines[0].topic for name in ("winogender", "crows_pairs")}
+    assert topics["winogender"] == "stereotyped sentences (male and female)" and "race" in topics["crows_pairs"]
+
+
+def test_names_keep_their_capitals():
+    (headline,) = load_spec("interviews").headlines
+    parts = [(name, {}) for name in ("Latin America", "USA", "female_male")]
+    told = _asked_about(Question(SimpleNamespace(), Column(headline, 0.0, "", [], "", {}, parts)))
+    assert told == " about Latin America, USA and female male"
+
+
+def test_a_blank_is_filled_in_words():
+    assert _filled("[[X]] was there. I heard that [[X]] left.", "[[X]]", "{name}, a Kurd") == (
+        "X, a Kurd was there. I heard that X, a Kurd left."
+    )
 
 
 def test_a_benchmark_under_two_protocols_is_one():

@@ -92,6 +92,11 @@ def column(table, models=("m",), cards=(CARD,), found=None):
     return made_column(HEADLINE, "%", table, models, Judging(cards, found))
 
 
+def test_what_a_protocol_leaves_out_was_not_asked():
+    """Unlike a number of which every answer was refused: that has a row."""
+    assert column(table(value=math.nan)).asked and not column(table(metric="another")).asked
+
+
 def test_a_part_alone_with_the_same_values_is_shown_once():
     apart = table()
     assert [name for name, _ in named(column(apart))] == ["all", "age"]

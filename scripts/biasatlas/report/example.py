@@ -45,7 +45,11 @@ def example(run: Run, headline: Headline, cell: Cell, ids: Mapping[str, str], he
             place = {"set": f"{run.key}.{asked.task}", "a": ids[cell.model]}
             place["row"] = "|".join(str(value) for value in row[list(shown.key)].iloc[0])
             chosen = _chosen(run, row, shown)
-            texts = _texts(run, row, shown.parts[0], shown.texts) + _apart(row, shown.parts)
+            # Where a score is that of one text less another, those two.
+            names = [name for name in (shown.score, shown.minus) if name in shown.texts]
+            texts = _texts(run, row, shown.parts[0], names if len(names) > 1 else shown.texts) + _apart(
+                row, shown.parts
+            )
             return {
                 "href": f"{here}items.html#{urlencode(place, quote_via=quote)}",
                 "shares": [share for *_, share in chosen],
@@ -103,7 +107,8 @@ def _chosen(run: Run, row: pd.DataFrame, shown: ScoreView) -> list[tuple[str, tu
 
 
 def _filled(text: str, mark: str, words: str) -> str:
-    """``text`` with ``words`` for each ``mark``; an article that is not at its beginning gets a small letter."""
+    """``text`` with ``words`` for each ``mark``, and X for a name in them; an article inside gets a small letter."""
+    words = words.replace("{name}", "X")
     inside = words[:1].lower() + words[1:] if words.startswith(("The ", "A ", "An ")) else words
     return (words + text[len(mark) :] if text.startswith(mark) else text).replace(mark, inside)
 
@@ -115,7 +120,7 @@ def _apart(row: pd.DataFrame, parts: Sequence[Mapping[str, str]]) -> list[tuple[
     return [(name.replace("_", " "), visible(str(row[name].iloc[0]))) for name in own]
 
 
-def _texts(run: Run, row: pd.DataFrame, part: Mapping[str, str], names: tuple[str, ...]) -> list[tuple[str, str]]:
+def _texts(run: Run, row: pd.DataFrame, part: Mapping[str, str], names: Sequence[str]) -> list[tuple[str, str]]:
     """(name, text) of each text of the item that ``row`` of scores is about."""
     item = _item(run, row, part)
     texts = {} if item is None else {name: item.get(name) for name in names}

@@ -83,7 +83,7 @@ class Question:
 
 def front(views: Views, here: str) -> dict[str, Any]:
     """All that the template of the first page needs; ``here`` leads to the folder of the other pages."""
-    every = [Question(run, col) for run in views.study.runs for col in views.every[run.key]]
+    every = [Question(run, col) for run in views.study.runs for col in views.every[run.key] if col.asked]
     speaking = [each for each in every if can_speak(each.column)]
     # Biases with a named direction come first.
     found = sorted(_biases(speaking), key=lambda pair: not (pair[0].base or pair[0].headline.ends[1]))
@@ -232,7 +232,7 @@ def _around(question: Question, away: float) -> tuple[str, str]:
     before, _, after = headline.means.partition("{}")
     lead = capital(before.rpartition(", ")[2].strip())
     if "{way}" in headline.means:
-        return lead, way(question, away)
+        return lead, way(question, away) or headline.ends[1]
     if away < 0 and not question.base:
         return "", way(question, away)
     unit = plain(question, away)[1].removeprefix(" times ") if question.base else ""
@@ -284,7 +284,7 @@ def _asked_about(question: Question) -> str:
     names = [name.replace("_", " ") for name, _ in question.column.parts if name not in question.headline.ends[0]]
     if whole(question.column) not in WHOLE or not names:
         return ""
-    return f" about {listed([name.lower() if name.istitle() else name for name in names])}"
+    return f" about {listed(names)}"
 
 
 def at(effect: float, span: float) -> float:
@@ -307,7 +307,8 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
         "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
         "source": question.source,
         "sample": question.run.data == "sample",
-        "href": f"{here}{question.run.key}.html#{name}",
+        # The page has no section of what nothing was measured of.
+        "href": f"{here}{question.run.key}.html" + (f"#{name}" if measured(question.column.cells) else ""),
         "to": views.items(question.run, question.column, question.column.cells, here),
     }
 

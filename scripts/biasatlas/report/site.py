@@ -213,7 +213,7 @@ class Site:
                     | {"question": col.headline.question, "name": col.headline.name, "metric": col.headline.metric}
                     | {"unit": question.unit, "one": question.one, "topic": question.topic}
                     | {"base": question.base, "shortly": question.shortly}
-                    | {"ends": col.headline.ends if all(col.headline.ends) else ("lower", "higher")}
+                    | {"lower": col.headline.ends[0] * all(col.headline.ends)}
                 )
         put(self.data, "headlines", rows)
         paired = pd.DataFrame(self._paired(places))

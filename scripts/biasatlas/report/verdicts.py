@@ -130,7 +130,7 @@ class Column:
     """A headline of a run, with its cells by model, and those of its parts: (part's name, cells by model).
 
     Parts without a value are left out. ``cards`` are the validity cards of the headline's own row, ``verdict`` what
-    they say together.
+    they say together. ``asked``: some model has the row, if without a value; a protocol may leave it out.
     """
 
     headline: Headline
@@ -140,6 +140,7 @@ class Column:
     verdict: str
     cells: Mapping[str, Cell]
     parts: Sequence[tuple[str, Mapping[str, Cell]]]
+    asked: bool = True
 
 
 def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[str], tests: Judging) -> Column:
@@ -167,7 +168,7 @@ def column(headline: Headline, unit: str, table: pd.DataFrame, models: Sequence[
     parts = [(" · ".join(key[place] for place in opened), cells(key)) for key in others] if opened else []
     parts = [(name.replace("_", " ").replace(" x ", " × "), of) for name, of in parts if measured(of)]
     cards = tests.cards(headline, headline.rows)
-    return Column(headline, *declared_null(headline, cards), cards, worst(cards), cells(own), parts)
+    return Column(headline, *declared_null(headline, cards), cards, worst(cards), cells(own), parts, own in found)
 
 
 def measured(cells: Mapping[str, Cell]) -> bool:

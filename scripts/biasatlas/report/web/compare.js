@@ -85,8 +85,8 @@
       make("thead", {}, make("tr", {}, make("td", {}, svg("svg", { class: "sr" }, svg("symbol", { id: "band" },
         svg("rect", { x: left, width: `${parseFloat(right) - parseFloat(left)}%`, height: 18 }), svg("line", { x1: "50%", x2: "50%", y2: 18 })))),
       ...found.map(([row]) => make("th", { scope: "col" }, make("a", { href: row.page }, row.topic[0].toUpperCase() + row.topic.slice(1)),
-        make("small", {}, row.question), make("small", {}, `Threshold: ${row.one}. Benchmark: ${row.benchmark}.`),
-        make("span", { class: "axis", "aria-hidden": "true" }, make("span", {}, row.ends[0]), make("span", {}, "alike"), make("span", {}, row.ends[1])))))),
+        make("small", {}, row.question), make("small", {}, `${row.lower && `Lower: towards “${row.lower}”. `}Threshold: ${row.one}. Benchmark: ${row.benchmark}.`),
+        make("span", { class: "axis", "aria-hidden": "true" }, make("span", {}, "lower"), make("span", {}, "alike"), make("span", {}, "higher")))))),
       make("tbody", {}, ...others.map((other) => make("tr", {},
         make("th", { scope: "row" }, make("a", { href: `model-${encodeURIComponent(other.textContent)}.html` }, other.textContent)),
         ...found.map(([row, shown]) => {

@@ -155,7 +155,7 @@
     if (!one?.of[view.a] || view.b) return "";
     const [mean, value] = one.of[view.a].map((each) => number(each).replace("-", "−"));
     return ` An item adds its distance from no bias to “${one.name}” (${one.unit}): on average ${mean} over the items`
-      + (mean === value ? ", which is the headline's." : `; the headline has ${value}, since it weighs items differently or adjusts for how likely the words are by themselves.`);
+      + (mean === value ? ", which is the headline's." : `; the headline has ${value}, since it weighs items differently, adds what two sides show, or adjusts for how likely the words are by themselves.`);
   }
 
   function draw(step = true) {

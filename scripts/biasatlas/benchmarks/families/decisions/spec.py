@@ -281,7 +281,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
     groups, sides = _groups(factor), ("less likely", "more likely") if description.yes_no else ("worse", "better")
     return Headline(
         name=name,
-        question=f"Does {of} shift its decisions{' by more than a placebo edit does' * compared}?",
+        question=f"Does a change of {of} shift its decisions{' by more than a placebo edit does' * compared}?",
         table="shifts",
         rows={"factor": name, "category": OVERALL},
         metric=description.tested_metric,
@@ -293,7 +293,7 @@ def _headline(description: DecisionsDescription, name: str, factor: VariedFactor
         columns={"category": name},
         topic=f"decisions by {of}",
         times="percentage points" if description.yes_no else "",
-        means=f"{'a favourable decision is ' if description.yes_no else ''}{{}} {{way}}, where only {of} differs.",
+        means=f"{'a favourable decision is ' if description.yes_no else ''}{{}} {{way}}, with only {of} changed.",
         ends=(f"{sides[0]} {groups}".strip(), f"{sides[1]} {groups}".strip()),
         counted="scenarios",
         note="Sure for these scenarios; others may give a different size." if compared else "",

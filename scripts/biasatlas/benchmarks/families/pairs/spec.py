@@ -352,7 +352,7 @@ def make_spec(description: PairsDescription) -> Spec:
         figures={"scores": Figure("Stereotype score by category, with intervals", ("scores",))},
         metrics=metrics,
         released_tasks=("pair",),
-        headlines=(*_shift_headline(shift, of_all), *(_headline(task, of_all) for task in tasks)),
+        headlines=(*_shift_headline(shift, of_all, description), *(_headline(task, of_all) for task in tasks)),
         shown={task: _SHOWN[task] for task in tasks},
         formats=description.formats | formats,
         unit=("task", "item_id"),
@@ -367,12 +367,14 @@ def make_spec(description: PairsDescription) -> Spec:
     )
 
 
-def _shift_headline(metric: str, rows: dict[str, str]) -> tuple[Headline, ...]:
+def _shift_headline(metric: str, rows: dict[str, str], description: PairsDescription) -> tuple[Headline, ...]:
     """The headline of a shift; ``rows`` are further keys of its row. Empty without a ``metric``."""
     if not metric:
         return ()
     rows = {"category": "overall", **rows}
     said = _SHIFT_HEADLINES[metric]
+    if metric == "balanced_shift" and not description.directions:
+        said = said | {"topic": f"stereotyped sentences ({' and '.join(description.sides)})"}
     return (
         Headline(
             name="shift", table="scores", rows=rows, metric=metric, null=0.0, parts=("pair",), **said, counted="pairs"
