@@ -17,7 +17,7 @@ sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 from replies.corpus import LATEST, REAL, SEALED, parsed, real_rows, rows  # noqa: E402
 
-from biasatlas.benchmarks.mcbe.parsers import MCBE_REPLIES  # noqa: E402
+from biasatlas.benchmarks.mcbe.parsers import PARSERS  # noqa: E402
 from biasatlas.benchmarks.shared.parsing.options import Options  # noqa: E402
 
 NO_LABEL = ("refused", "ambiguous", "unparseable")
@@ -40,7 +40,7 @@ def answers(names: Sequence[str]) -> pd.DataFrame:
             for author, of in AUTHORS.items():
                 if of == (row["reader"], row["language"]):
                     labels = [*row["labels"], "AB"] if author == "mcbe_first_five_characters" else row["labels"]
-                    answer = MCBE_REPLIES[author](row["text"], Options.of(labels))
+                    answer = PARSERS[author].whole(row["text"], Options.of(labels))
                     label = labels[answer] if isinstance(answer, int) else answer
                     found.append({"parser": author, **columns, "found": label})
     return pd.DataFrame(found)
