@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class Template(StagedModel):
-    """A chat template, as two literal texts. A system message and a blank line precede the user's message."""
+    """A chat template, as two literal texts. In `{user}`, a system message and a blank line come first."""
 
     prompt: str = field(
         "answers",
         description="Text before the answer; `{user}` stands for the user's message, as in `User: {user} Assistant:`.",
     )
-    empty: str = field("answers", description="The same for an empty user's message.")
+    empty: str = field("answers", description="The same for an empty user message.")
 
     @model_validator(mode="after")
     def _shows_the_message(self) -> "Template":
@@ -107,7 +107,8 @@ def refuse_both(key: str, own: Mapping[str, Any], fields: Mapping[str, Any]) -> 
 
 #: How a model thinks; None: thinking is not asked for and nothing is cut. A configuration may list several ways, each
 #: of which makes a model (:func:`variants`).
-Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking)]
+_Written = Thinking | Literal["none", "off", "on"] | bool | None
+Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking, json_schema_input_type=_Written | list[_Written])]
 
 #: The description of the field.
 THINKING = (

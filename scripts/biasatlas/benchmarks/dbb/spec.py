@@ -90,8 +90,8 @@ class DBBOptions(SamplingOptions):
     )
     parser: Literal["letter", "strict_choice"] = field(
         "answers",
-        description="`letter`: a reply's answer is read in any form; `strict_choice`: a reply not of the form "
-        "'a) answer' is refused, as in the paper (Table 5)",
+        description="`letter`: a reply's answer is read in any form; `strict_choice`: only the form 'a) answer' "
+        "counts, as in the paper (Table 5)",
     )
     layout: Literal["labelled", "plain"] = field(
         "answers",
@@ -114,7 +114,7 @@ class DBBOptions(SamplingOptions):
     )
     refusal: Literal["exclude", "count_as_neither"] = field(
         "scores",
-        description="Answers that choose neither option are left out of that probability (`exclude`), or count "
+        description="Answers that choose neither option are left out of an option's probability (`exclude`), or count "
         "for neither (`count_as_neither`)",
     )
     threshold: float = field(

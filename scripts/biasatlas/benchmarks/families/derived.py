@@ -84,8 +84,8 @@ class Derived(StagedModel):
     option: Filled | None = field(
         "answers",
         None,
-        description="The number (from 0) of the one option with this label, or with a label in this list; a part "
-        "of a label between commas counts, too. Empty if none or several fit.",
+        description="Number (from 0) of the one option whose label, or a part of it between commas, is this text, or "
+        "is in the list that the text holds. Empty if none or several fit.",
     )
     other: list[str] | None = field(
         "answers",

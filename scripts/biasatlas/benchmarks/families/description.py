@@ -91,7 +91,9 @@ class Description(StagedModel):
         "benchmark's folder reads them.",
     )
     tables: dict[str, OwnTable] = field(
-        "nothing", {}, description="Further tables, each made by a module of its name beside a shipped `spec.yaml`."
+        "nothing",
+        {},
+        description="Further tables, each made by the module of the same name beside a shipped `spec.yaml`.",
     )
     notes: str = field("nothing", "", description="Markdown for its page, such as licence, data and deviations.")
     protocols: dict[str, dict[str, Any]] = field(

@@ -76,7 +76,9 @@ class McBEOptions(Options):
     )
 
     pc_text: Literal["template", "context_and_template"] = field(
-        "answers", description="PC: score the sentence alone (`template`), or after its context, which isn't scored"
+        "answers",
+        description="PC: score the sentence alone (`template`), or after its context, which isn't scored "
+        "(`context_and_template`)",
     )
     pc_bos: Literal["force", "tokenizer_default", "none"] = field(
         "answers", description="PC: the begin token exactly once (`force`), as the tokenizer adds it, or `none`"
@@ -106,8 +108,8 @@ class McBEOptions(Options):
     )
     sc_match: Literal["label", "substring"] = field(
         "answers",
-        description="SC: a reply is right if the one subcategory that it gives as its answer is (`label`); or if "
-        "the right one occurs anywhere in it, under `answers: exact` first (`substring`)",
+        description="SC: a reply is right if its one answer is the right subcategory (`label`), or if that occurs "
+        "anywhere in it (`substring`; under `answers: exact`, before others)",
     )
     sc_unparsed: Literal["exclude", "incorrect"] = field(
         "scores",

@@ -78,17 +78,16 @@ class ApiEntry(Entry):
     service: str = field(
         "answers",
         "",
-        description="The service behind a gateway, `openai` or `gemini`, whose errors have their own meanings. "
-        "Default: inferred from the host name.",
+        description="Behind a gateway: the service whose errors to expect, `openai` or `gemini`. Default: inferred "
+        "from the host name.",
     )
     dialect: str = field(
         "answers",
         "compatible",
-        description="How the endpoint names settings, and which it has. `compatible`: no top-k, no repetition "
-        "penalty; `openai`: the same, with `max_completion_tokens`; `reasoning`: also no "
-        "temperature, top-p or frequency penalty; `gemini`, `glm`: no penalties; `anthropic`: also "
-        "no top-p; `mistral`: temperatures up to 1.5; `vllm` (also SGLang), `llama.cpp`: all "
-        "settings.",
+        description="How the endpoint names settings, and which it has. `vllm` (also SGLang), `llama.cpp`: all. The "
+        "others lack top-k and the repetition penalty; `gemini`, `glm` also the frequency penalty; `anthropic` also "
+        "this and top-p; `reasoning` also these and temperature. `openai`, `reasoning`: with `max_completion_tokens`. "
+        "Highest temperature: `mistral` 1.5; `glm`, `anthropic` 1.",
     )
     system: Literal["separate", "user"] = field(
         "answers",
@@ -130,8 +129,8 @@ class ApiEntry(Entry):
     prompt_logprobs: bool = field(
         "answers",
         False,
-        description="Whether `completions` with `echo` returns log-probabilities of the prompt, which requests "
-        "of kind `likelihood` need. They are checked first.",
+        description="Whether `completions` with `echo` returns log-probabilities of the prompt, which tasks by "
+        "likelihood need. The check before a run tests them.",
     )
     n: int | None = field(
         "nothing",

@@ -23,8 +23,7 @@ class SimulatedEntry(Entry):
     bias: float = field(
         "answers",
         0.0,
-        description="How much it prefers stereotypes, in log odds of choosing one, or nats by which its text is "
-        "likelier.",
+        description="Preference for stereotypes: log odds of choosing one, or nats by which its text is likelier.",
     )
     bias_by_category: dict[str, float] = field(
         "answers", {}, description="`bias` by category, such as `{gender: 1.5}`."
@@ -36,8 +35,7 @@ class SimulatedEntry(Entry):
     right: float = field(
         "answers",
         2.0,
-        description="Log odds of the right or sensible answer against another; for numbers, subtracted per unit "
-        "of error.",
+        description="Log odds of the right or sensible answer against another; for numbers, lost per unit of error.",
     )
     right_by_category: dict[str, float] = field("answers", {}, description="`right` by category.")
     unknown: float = field("answers", 0.0, description='Log odds that the option "unknown" gains.')

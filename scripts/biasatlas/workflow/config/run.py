@@ -116,9 +116,9 @@ class Run(StagedModel):
     cells: Literal["strict", "as_authors"] = field(
         "answers",
         "strict",
-        description="McBE: `strict` takes only cells in the paper's format. `as_authors` takes others as the "
-        "authors' code does: a list separated by another comma is one word; a sentence may lack its "
-        "placeholder; an explanation may be empty.",
+        description="McBE: `strict` takes only cells in the paper's format. `as_authors` takes others as the authors' "
+        "code does: only the full-width comma separates words; a sentence may lack its placeholder; an explanation may "
+        "be empty.",
     )
     files: dict[str, FilePath] = field(
         "answers",

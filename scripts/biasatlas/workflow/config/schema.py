@@ -50,8 +50,8 @@ class Construction(StagedModel):
     templates: Literal["ours", "released", "paper"] = field(
         "answers",
         "ours",
-        description="The writer's prompts. `ours`; `released`: the authors', which are fetched; `paper`: of "
-        "these, those in the paper's Tables 12 to 15, for the paper's steps only.",
+        description="The writer's prompts. `ours`; `released`: the authors', which are fetched; `paper`: only those in "
+        "the paper's Tables 12 to 15; steps without one are left out.",
     )
     sofa: FilePath | None = field("answers", None, description="Your copy of SOFA's table (CSV), as one more source.")
     evaluation: FilePath | None = field(

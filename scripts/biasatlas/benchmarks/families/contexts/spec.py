@@ -45,7 +45,7 @@ class ContextsOptions(ReadOptions):
 
 
 class ContextsDescription(Rows):
-    """Questions about two groups: where they differ, (a) or (b) names the right one; elsewhere (c), no difference.
+    """Questions about two groups. If they differ, (a) or (b), a group, is right; if not, (c), no difference.
 
     A row of the data is a question.
     """
@@ -59,10 +59,13 @@ class ContextsDescription(Rows):
     scenario: Text = field(
         "answers",
         min_length=1,
-        description="What dependent questions share. Intervals are over scenarios of one condition.",
+        description="What dependent questions share. Intervals are over its values.",
     )
     shared: list[str] = field(
-        "answers", [], description="Categories in which a scenario has questions of both conditions."
+        "answers",
+        [],
+        description="Categories in which a scenario spans both conditions; elsewhere, the scenarios of "
+        "each condition are separate.",
     )
 
     @property

@@ -195,7 +195,7 @@ class PairsDescription(Rows):
     )
 
     released_scores: ReleasedScores | None = field(
-        "answers", None, description="Where the sets under `released` have their perplexities."
+        "answers", None, description="Where the outputs under `released` have perplexities."
     )
 
     @property

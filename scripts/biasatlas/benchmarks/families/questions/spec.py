@@ -189,7 +189,7 @@ class QuestionRows(QuestionsDescription, Rows):
     shuffle: bool = field(
         "answers",
         False,
-        description="Show options in an order drawn from the item's id, if the data list them in one order.",
+        description="Draw the options' order from the item's id, for data that list them in a fixed order.",
     )
 
     @property
