@@ -103,7 +103,8 @@ onstart:
 
 
 onsuccess:
-    if workflow.is_main_process and os.path.exists(PATHS.report):
+    # Not after the first stage of a run, which makes requests alone.
+    if workflow.is_main_process and os.path.exists(PATHS.report) and "--until" not in sys.argv:
         logger.info(f"The report: {PATHS.report}. Click a number to see the sentences behind it.")
 
 

@@ -324,8 +324,12 @@ def new_benchmark(name: str, family: str) -> None:
 
     description, data = start(name, family)
     own = len(description.parts) == 1
-    print(f"{description}\n{data}\nEdit them, then, by the same command: test-benchmark", end=" ")
-    print(f"./{description} ./{data.parent}" if own else name)
+    tested, section = name, f"{name}: {{data: sample}}"
+    if own:
+        tested = f"./{description} ./{data.parent}"
+        section = f"{name}: {{benchmark: ./{description}, data: ./{data.parent}}}"
+    print(f"{description}\n{data}\nEdit them, then, by the same command: test-benchmark {tested}")
+    print(f"In a configuration, below `benchmarks`: {section}")
 
 
 def test_benchmark(name: str, data: str) -> int:

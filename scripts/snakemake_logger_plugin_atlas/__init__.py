@@ -57,7 +57,8 @@ class LogHandler(LogHandlerBase):
 
     def _say(self, record: logging.LogRecord) -> None:
         event = getattr(record, "event", None)
-        if event == LogEvent.RUN_INFO and not (self._dry and self._wanted):  # a dry run says it twice
+        # A dry run says it twice.
+        if event == LogEvent.RUN_INFO and record.stats.get("total") and not (self._dry and self._wanted):
             for rule in record.stats.keys() - {"total"}:
                 self._wanted[_step(rule)] += record.stats[rule]
             self._print(f"{self._wanted.total()} steps{' to do' if self._dry else ''}")

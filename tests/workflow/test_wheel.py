@@ -57,6 +57,8 @@ def test_an_installed_command_measures_from_an_empty_folder(installed, tmp_path)
     assert VERSION in (tmp_path / "results/mini/report/pages/model-mini.html").read_text()
     done = command(installed, tmp_path, "open", "bias-atlas.yaml")
     assert done.stdout == "results/mini/report/index.html\n" and (tmp_path / done.stdout.strip()).exists()
+    done = command(installed, tmp_path, "export-results", "bias-atlas.yaml", "eee", "hf", "rocrate", "croissant")
+    assert done.returncode == 0, done.stderr
     assert sorted(os.listdir(tmp_path)) == [".snakemake", "bias-atlas.yaml", "results"]
 
 
