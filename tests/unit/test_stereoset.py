@@ -245,7 +245,10 @@ def test_reduction_compares_sums_or_means(sample, reduction):
 def test_prompted_oracles(items, label, lms, ss):
     scores = score(items.iloc[::5], lambda requests, _: choose(requests, label), PROMPTED_TASKS)
     table = summarise("prompted", scores).query("task != 'overall'")
-    for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss)):
+    icat = lms * min(ss, 100 - ss) / 50
+    for metric, expected in zip(
+        ("language_modelling_score", "stereotype_score", "icat", "icat_corrected"), (lms, ss, icat, icat), strict=True
+    ):
         rows = table[table["metric"] == metric]
         assert rows["value"].to_numpy() == pytest.approx(expected, nan_ok=True)
         of = rows.set_index(["task", "category"])

@@ -185,7 +185,7 @@ def term_means(scores: pd.DataFrame) -> dict[str, Estimate]:
         means.index, means["related"], means["related"].notna(), means["stereotyped"], means["stereotyped"].notna()
     )
     icat = minimum(*(within(part, 0, 100) for part in jackknife(_icat_parts, sums)))
-    distance = np.sqrt(max(0.0, (ss.value - 50) ** 2 - np.nan_to_num(ss.se) ** 2))
+    distance = np.sqrt(np.maximum(0.0, (ss.value - 50) ** 2 - np.nan_to_num(ss.se) ** 2))
     corrected = without(lms.value * (50 - distance) / 50, icat.n_clusters, "its error enters the value itself")
     related, stereotyped = (int(scores[name].notna().sum()) for name in ("related", "stereotyped"))
     return {
