@@ -182,6 +182,8 @@ def test_a_name_that_moves_answers_moves_the_tables_by_how_often_it_is_drawn(sam
     assert value(table_of("name_draws", none, EXACT), "count_range", type="All") == 0
     silent = scores.assign(score=scores["score"].where(scores["task"] == "MCQ"))
     assert table_of("name_draws", silent, EXACT)["value"].isna().all()
+    other = scores[scores["task"] == "MCQ"].assign(model="never asked with a name")
+    assert len(table_of("name_draws", pd.concat([scores, other]), EXACT)) == len(table)
     with pytest.raises(UserError, match=r"tasks: \[MCQ, names\]"):
         table_of("name_draws", scores[scores["task"] == "names"], EXACT)
 
