@@ -402,6 +402,14 @@ def draw(table):
     return registry.figures("stereoset")["scores"]({"scores": table}, styles.styles([*MODELS, "oracle"]))
 
 
+def test_what_is_printed_over_both_tasks_is_not_beside_one(sample):
+    answer = lambda requests, _: prefer(requests, {"stereotype": -1, "anti-stereotype": -2, "unrelated": -3})  # noqa: E731
+    for tasks in (LIKELIHOOD_TASKS, LIKELIHOOD_TASKS[:1]):
+        scores = score(sample, answer, tasks)
+        of = summarise("scores", scores, published_as={"oracle": "gpt2"}).groupby("task")["published"].count()
+        assert of["intrasentence"] > 0 and (of["overall"] > 0) == (len(tasks) == 2)
+
+
 def test_sample_goes_from_files_to_figure(sample):
     assert set(sample["category"]) == set(DOMAINS)
     assert list(sample.columns) == list(ITEM_COLUMNS)

@@ -140,7 +140,10 @@ _KEYS = ["model", "task", "category"]
 def scores_table(step: Step[StereoSetOptions]) -> pd.DataFrame:
     """Table 4 of the paper and the authors' ``predictions.txt``: by task and domain, with both tasks together."""
     made = _table(step.scores, prompted=False, swapped=step.options.swaps == "asked")
-    return beside(made, _KEYS, step.published("stereoset_models"), step.published_as)
+    table = beside(made, _KEYS, step.published("stereoset_models"), step.published_as)
+    one = step.scores.groupby("model")["task"].nunique() == 1  # what is printed over both is not of one
+    own = (table["task"] != "overall") | ~table["model"].map(one)
+    return table.assign(published=table["published"].where(own, None), difference=table["difference"].where(own))
 
 
 @table("prompted")
