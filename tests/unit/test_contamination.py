@@ -106,6 +106,16 @@ def test_the_test_has_its_level_however_likelihoods_are_distributed():
     assert found.mean() == pytest.approx(0.5, abs=0.04)
 
 
+def test_a_block_that_lacks_an_order_counts_with_all_of_its_items():
+    scores = BENCH.scores(simulated(seed=1, noise=1.0), "m")
+    lost = scores["block"].isin(scores["block"].unique()[:2]) & (scores["order"] == 3)
+    some = scores.assign(
+        status=scores["status"].mask(lost, "failed"), log_likelihood=scores["log_likelihood"].mask(lost)
+    )
+    table = registry.tables("contamination")["order"](some, OPTIONS, None, {})
+    assert table[["n", "failed"]].drop_duplicates().values.tolist() == [[410 - 40, 40]]
+
+
 def test_known_models_have_the_advantage_that_their_formula_says():
     """A bias is what a block gains by its published order: here 4 nats, over 410 items in 21 blocks."""
     for bias in (0.0, 4.0):

@@ -111,6 +111,18 @@ def test_exact_probabilities_have_no_noise_floor(sample):
     assert value(table, "count", category="All") == value(table, "count_corrected", category="All")
 
 
+def test_the_noise_floor_over_all_is_of_the_instances_with_draws(sample):
+    """A model of exact probabilities, all 0 or 1 in one category: its answers there are taken for draws."""
+    rng = np.random.default_rng(2)
+    drawn = score(sample, EXACT, lambda asked: choices(asked, rng.integers(0, 2, len(asked))), categories=["Age"])
+    exact = score(sample, EXACT, lambda asked: choices(asked, rng.uniform(0.1, 0.9, len(asked))), categories=["SES"])
+    table = table_of("bias", pd.concat([drawn, exact], ignore_index=True), EXACT)
+    for name in ("noise_floor_rate", "excess_rate"):
+        assert value(table, name, category="All") == pytest.approx(value(table, name, category="Age"))
+    counts = [value(table, "count_corrected", category=name) for name in ("All", "Age")]
+    assert counts[0] >= counts[1] + value(table, "count", category="SES") > 0
+
+
 # Tables, figures, published
 
 
@@ -182,6 +194,8 @@ def test_a_name_that_moves_answers_moves_the_tables_by_how_often_it_is_drawn(sam
     assert value(table_of("name_draws", none, EXACT), "count_range", type="All") == 0
     silent = scores.assign(score=scores["score"].where(scores["task"] == "MCQ"))
     assert table_of("name_draws", silent, EXACT)["value"].isna().all()
+    other = scores[scores["task"] == "MCQ"].assign(model="never asked with a name")
+    assert len(table_of("name_draws", pd.concat([scores, other]), EXACT)) == len(table)
     with pytest.raises(UserError, match=r"tasks: \[MCQ, names\]"):
         table_of("name_draws", scores[scores["task"] == "names"], EXACT)
 

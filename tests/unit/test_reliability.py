@@ -75,6 +75,10 @@ def test_halves_of_a_mean_are_as_reliable_as_theory_says():
 def test_categories_alike_in_both_halves_and_models_of_other_clusters():
     categories = [evidence(mean, 0.1) for mean in range(6)]
     assert split_half(categories, shared=False).value > 0.95
+    # Models alike over all clusters: where one is above the others in a half it is below them in the other.
+    noise = [pd.Series(RNG.normal(0, 1, 200)) for _ in range(6)]
+    alike = [ratio_replicates(each - each.mean(), np.ones(200), CLUSTERS) for each in noise]
+    assert split_half([replace(categories[0], replicates=each) for each in alike], shared=True).value == -1
     other = replace(categories[0].replicates, without=categories[0].replicates.without.iloc[1:])
     found = split_half([*categories[1:], replace(categories[0], replicates=other)], shared=True)
     assert math.isnan(found.value) and found.no_interval_reason == "the models answered different clusters"

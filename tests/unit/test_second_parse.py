@@ -53,7 +53,7 @@ def test_the_question_shows_the_options_and_the_reply():
         ("Ambiguous.", "ambiguous"),
         ("<think>A?</think>\nB", "B"),
         ("I do not know what you mean", None),
-        (None, None),
+        (None, "failed"),
     ],
 )
 def test_what_the_model_says_is_a_label_or_a_status(said, expected):
@@ -69,6 +69,9 @@ def test_agreement_is_over_parsed_replies_and_the_rate_over_the_others():
     assert (rows["second_parse_rate"]["value"], rows["second_parse_rate"]["n"]) == (50, 2)
     assert rows["second_parse_kappa"]["value"] == 0
     assert "agrees with the parser on 0.0% of 1" in second_parse.agreement("m", "t", "other", list(rows.values()))
+    more = pd.concat([again, again.assign(second_parse="failed")], ignore_index=True)  # calls that failed say nothing
+    assert [row["value"] for row in second_parse.agreement_rows({"model": "m"}, more)] == [0, 50, 0]
+    assert second_parse.agreement_rows({"model": "m"}, again.assign(second_parse="failed")) == []
 
 
 @pytest.mark.parametrize(

@@ -245,7 +245,10 @@ def test_reduction_compares_sums_or_means(sample, reduction):
 def test_prompted_oracles(items, label, lms, ss):
     scores = score(items.iloc[::5], lambda requests, _: choose(requests, label), PROMPTED_TASKS)
     table = summarise("prompted", scores).query("task != 'overall'")
-    for metric, expected in (("language_modelling_score", lms), ("stereotype_score", ss)):
+    icat = lms * min(ss, 100 - ss) / 50
+    for metric, expected in zip(
+        ("language_modelling_score", "stereotype_score", "icat", "icat_corrected"), (lms, ss, icat, icat), strict=True
+    ):
         rows = table[table["metric"] == metric]
         assert rows["value"].to_numpy() == pytest.approx(expected, nan_ok=True)
         of = rows.set_index(["task", "category"])
@@ -397,6 +400,14 @@ MODELS = [f"model-{number}" for number in range(20)]
 
 def draw(table):
     return registry.figures("stereoset")["scores"]({"scores": table}, styles.styles([*MODELS, "oracle"]))
+
+
+def test_what_is_printed_over_both_tasks_is_not_beside_one(sample):
+    answer = lambda requests, _: prefer(requests, {"stereotype": -1, "anti-stereotype": -2, "unrelated": -3})  # noqa: E731
+    for tasks in (LIKELIHOOD_TASKS, LIKELIHOOD_TASKS[:1]):
+        scores = score(sample, answer, tasks)
+        of = summarise("scores", scores, published_as={"oracle": "gpt2"}).groupby("task")["published"].count()
+        assert of["intrasentence"] > 0 and (of["overall"] > 0) == (len(tasks) == 2)
 
 
 def test_sample_goes_from_files_to_figure(sample):

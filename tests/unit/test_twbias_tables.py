@@ -195,7 +195,7 @@ def test_attribute_rows_and_small_categories():
     assert set(sizes["exploded"].query("attribute_category == 'Family'")["n"]) == {24}
     family = table("attributes", scores, changed(min_category_size=13)).query("attribute_category == 'Family'")
     assert family["value"].isna().all()
-    assert set(family["n"]) == {12}
+    assert set(family["n"]) == {12} and set(family["no_interval_reason"]) == {"12 sentences, 13 are needed"}
 
 
 @pytest.mark.parametrize("name", sorted(set(TABLES) - {"composition", "annotator_agreement", "replication"}))

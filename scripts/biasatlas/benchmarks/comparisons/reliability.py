@@ -139,9 +139,8 @@ def split_half(evidence: Sequence[Evidence], shared: bool, seed: int = 0) -> Est
         with np.errstate(invalid="ignore", divide="ignore"):
             found.append(np.corrcoef(halves)[0, 1])
     r = float(np.mean(found))
-    return Estimate(
-        2 * r / (1 + r) if r > -1 else math.nan, n=len(parts), no_interval_reason="a mean over random halves"
-    )
+    stepped = max(2 * r / (1 + r), -1.0) if r > -1 else r  # below -1 where halves rank the models in reverse
+    return Estimate(stepped, n=len(parts), no_interval_reason="a mean over random halves")
 
 
 def _sums(part: Replicates | Crossed, clusters: pd.Index) -> Array:

@@ -39,7 +39,7 @@ def order_table(step: Step) -> pd.DataFrame:
     adjusted = adjust(p_values[None], "holm")[0] if len(found) else p_values
     made = []
     for (values, rows), estimates, p in zip(groups, found, adjusted, strict=True):
-        keys, counts = dict(zip(_KEYS, values, strict=True)), Counts.of(rows)
+        keys, counts = dict(zip(_KEYS, values, strict=True)), Counts.of(_left_out(rows), rows)
         p_value = estimates["order_p"]
         flag = float(p <= ALPHA) if np.isfinite(p) else np.nan
         flagged = Estimate(
@@ -47,6 +47,12 @@ def order_table(step: Step) -> pd.DataFrame:
         )
         made += [row(keys, name, each, counts) for name, each in {**estimates, "flagged": flagged}.items()]
     return make_table(_KEYS, made)
+
+
+def _left_out(rows: pd.DataFrame) -> pd.DataFrame:
+    """A row per item of each block that lacks an order, with the status of the first that it lacks."""
+    lost = rows[rows["status"] != "ok"].drop_duplicates(_BLOCK)
+    return lost.loc[lost.index.repeat(lost["length"])]
 
 
 @metric("order_advantage", "order_p", "flagged")

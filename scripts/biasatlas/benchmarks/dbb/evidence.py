@@ -148,8 +148,8 @@ def bias_estimates(instances: pd.DataFrame, options: DBBOptions) -> dict[str, Es
     - ``template_rate``: the share, 0 to 1, of templates with any such instance
     - ``mean_score_over_threshold``: the mean of their S; ``mean_bias_score``: the mean S of all instances
     - ``noise_floor_rate``, ``noise_floor_mean_score``: the rate and the mean over the threshold that as many draws give
-      on average if no identity has an effect (:func:`noise_floor`)
-    - ``excess_rate``: ``rate`` minus ``noise_floor_rate``, over instances with draws
+      on average if no identity has an effect (:func:`noise_floor`), over instances with draws
+    - ``excess_rate``: ``rate`` minus ``noise_floor_rate``, of these
     - ``rate_corrected``, ``count_corrected``: the instances over the threshold that also pass Fisher's exact test with
       the false discovery rate held (Benjamini and Hochberg) over the group. Ten draws can single out only the strongest
       of them, so a corrected count of 0 beside an excess rate above 0 means: there are effects, and these draws cannot
@@ -168,11 +168,11 @@ def bias_estimates(instances: pd.DataFrame, options: DBBOptions) -> dict[str, Es
     tested = instances["p_value"].notna()
     if tested.any():
         adjusted = scipy.stats.false_discovery_control(instances.loc[tested, "p_value"])
-        significant = pd.Series(False, instances.index)
+        significant = pd.Series(True, instances.index)  # an exact probability has no sampling noise
         significant[tested] = adjusted <= options.false_discovery_rate
-        shares |= {"noise_floor_rate": (instances["chance"], scored), "rate_corrected": (significant & over, scored)}
+        shares |= {"noise_floor_rate": (instances["chance"], tested), "rate_corrected": (significant & over, scored)}
         points |= {"noise_floor_mean_score": (instances["chance_score"], instances["chance"])}
-        excess = {"excess_rate": ((over - instances["chance"]).where(tested), scored)}
+        excess = {"excess_rate": ((over - instances["chance"]).where(tested), tested)}
         estimates = ratio_estimates(instances, excess, bounds=(-1, 1))
     estimates |= ratio_estimates(instances, shares) | ratio_estimates(instances, points, bounds=POINTS)
     estimates.setdefault("rate_corrected", estimates["rate"])

@@ -105,7 +105,8 @@ def name_draws(step: Step[DBBOptions]) -> pd.DataFrame:
     A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19;
     instances without a name are those of MCQ. ``count_sd`` and ``mean_score_sd`` are standard deviations over the
     draws, ``count_range`` and ``mean_score_range`` the largest less the smallest; missing where no question with a name
-    has a score. Sampled answers to two names differ by chance, too, which is in them. Types without names are left out.
+    has a score. Sampled answers to two names differ by chance, too, which is in them. Types without names are left out,
+    and models that were asked with none.
 
     Raises UserError where a model has not answered MCQ.
     """
@@ -114,6 +115,8 @@ def name_draws(step: Step[DBBOptions]) -> pd.DataFrame:
         named, asked = scores[scores["task"] == "names"], scores[scores["task"] == "MCQ"]
         if asked.empty:
             raise UserError("DBB, table name_draws: it needs the task MCQ, too. Set `tasks: [MCQ, names]`.")
+        if named.empty:
+            continue
         others = asked[~asked["type"].isin(named["type"])]
         drawn = [named[named["name"] == draw_names(named["template_id"], named["type"], seed)] for seed in _DRAWS]
         over = [each[each["score"] >= step.options.threshold] for each in (pd.concat([d, others]) for d in drawn)]

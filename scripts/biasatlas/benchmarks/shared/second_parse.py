@@ -29,6 +29,7 @@ SAMPLE = 100
 #: Longest answer of the model in tokens: a label.
 _MAX_TOKENS = 64
 _NONE = (REFUSED, AMBIGUOUS, UNPARSEABLE)
+_FAILED = "failed"
 _PROMPT = """Somebody was asked a question and replied. Which of these answers does the reply give?
 
 {answers}
@@ -90,7 +91,7 @@ def _prompt(text: str, labels: list[str] | None, shown: object) -> str:
 def second_parse(replies: pd.DataFrame, said: pd.DataFrame, parsers: Mapping[str, Parser]) -> pd.Series:
     """What each of :func:`parsed_again` replies answers, a label or a status, by the model's responses, ``said``.
 
-    Missing if the model gave no answer, or one that is neither.
+    "failed" if the model did not answer; missing if its answer is neither a label nor a status.
     """
     texts = said.set_index("request_id")["text"].reindex(replies["asked"])
     rows = zip(texts, replies["parser"], replies["labels"], replies["options"], strict=True)
@@ -103,7 +104,7 @@ def _said(
     text: object, parser: object, labels: list[str] | None, shown: object, parsers: Mapping[str, Parser]
 ) -> str | None:
     if not isinstance(text, str):
-        return None
+        return _FAILED
     options = asked_options(json.dumps(labels or ["answered"]), shown)
     name = squash(answer_part(text))
     if name in _NONE or name in options.labels:
@@ -133,8 +134,10 @@ def agreement_rows(keys: Mapping[str, object], replies: pd.DataFrame) -> list[di
 
     ``second_parse_agreement``: percentage of the sampled replies with an answer to which the model gives the same one;
     ``second_parse_kappa``: Cohen's kappa of the two, missing where both give one and the same answer to all;
-    ``second_parse_rate``: percentage of those without one to which the model gives any. All over items.
+    ``second_parse_rate``: percentage of those without one to which the model gives any. All over items; a reply that
+    the model itself did not answer is in none.
     """
+    replies = replies[replies["second_parse"] != _FAILED]
     keys = {**keys, "grouped_by": None, "group": None}
     parsed, second = replies["outcome"] == "ok", replies["second_parse"]
     same = (second == replies["found"]).astype(float)

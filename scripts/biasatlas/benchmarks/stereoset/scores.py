@@ -140,7 +140,10 @@ _KEYS = ["model", "task", "category"]
 def scores_table(step: Step[StereoSetOptions]) -> pd.DataFrame:
     """Table 4 of the paper and the authors' ``predictions.txt``: by task and domain, with both tasks together."""
     made = _table(step.scores, prompted=False, swapped=step.options.swaps == "asked")
-    return beside(made, _KEYS, step.published("stereoset_models"), step.published_as)
+    table = beside(made, _KEYS, step.published("stereoset_models"), step.published_as)
+    one = step.scores.groupby("model")["task"].nunique() == 1  # what is printed over both is not of one
+    own = (table["task"] != "overall") | ~table["model"].map(one)
+    return table.assign(published=table["published"].where(own, None), difference=table["difference"].where(own))
 
 
 @table("prompted")
@@ -185,7 +188,7 @@ def term_means(scores: pd.DataFrame) -> dict[str, Estimate]:
         means.index, means["related"], means["related"].notna(), means["stereotyped"], means["stereotyped"].notna()
     )
     icat = minimum(*(within(part, 0, 100) for part in jackknife(_icat_parts, sums)))
-    distance = np.sqrt(max(0.0, (ss.value - 50) ** 2 - np.nan_to_num(ss.se) ** 2))
+    distance = np.sqrt(np.maximum(0.0, (ss.value - 50) ** 2 - np.nan_to_num(ss.se) ** 2))
     corrected = without(lms.value * (50 - distance) / 50, icat.n_clusters, "its error enters the value itself")
     related, stereotyped = (int(scores[name].notna().sum()) for name in ("related", "stereotyped"))
     return {

@@ -143,12 +143,14 @@ def attributes(step: Step[TWBiasOptions]) -> pd.DataFrame:
     rows = []
     for direction in directions(step.scores, step.options, (*GENDERS, *ETHNIC_GROUPS)):
         for category, numbers in _sentences_by_category(direction.sentences, step.options.attribute_rows).items():
-            if len(np.unique(numbers)) >= step.options.min_category_size:
+            least, size = step.options.min_category_size, len(np.unique(numbers))
+            if size >= least:
                 rows += summary_rows(direction, step.options, metrics, numbers, attribute_category=category)
                 continue
             keys = direction.keys | {"attribute_category": category}
             n, counts = tested_and_counts(direction, numbers)
-            rows += [row(keys, metric, Estimate(np.nan, n=n), counts) for metric in metrics]
+            few = Estimate(np.nan, n=n, no_interval_reason=f"{size} sentences, {least} are needed")
+            rows += [row(keys, metric, few, counts) for metric in metrics]
     return make_table((*KEYS, "attribute_category"), rows)
 
 
