@@ -14,6 +14,7 @@ from biasatlas.report.front import (
     Question,
     _around,
     _asked_about,
+    _cell,
     _instance,
     _sentence,
     _stopped,
@@ -147,6 +148,19 @@ def test_what_a_decision_depends_on_may_be_several_things(name):
 def test_pairs_of_two_sides_are_about_these():
     topics = {name: load_spec(name).headlines[0].topic for name in ("winogender", "crows_pairs")}
     assert topics["winogender"] == "stereotyped sentences (male and female)" and "race" in topics["crows_pairs"]
+
+
+@pytest.mark.parametrize(("state", "seen"), [("undecided", False), ("untestable", True)])
+def test_only_of_what_is_undecided_more_questions_are_wanted(state, seen):
+    """Of a model that always gives the same value no number of questions would tell anything."""
+    (headline,) = load_spec("interviews").headlines
+    of = {"m": Cell("m", state, "", "all give the same value", value=0.0, n=9, effect=0.0, null=0.0, where={})}
+    question = Question(
+        SimpleNamespace(key="interviews.recommended", spec=load_spec("interviews")),
+        Column(headline, 0.0, "", [], "", of, []),
+    )
+    views = SimpleNamespace(cell=lambda *_: {"href": ""})
+    assert _cell(views, question, "m", "", 4)["seen"] is seen
 
 
 def test_names_keep_their_capitals():

@@ -343,7 +343,9 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "unit": "" if question.base else question.shortly,
         "around": _around(question, away),
         # Nothing was seen, and so little asked that nothing is ruled out: a zero would read as a result.
-        "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),
+        "seen": cell.state != "undecided"
+        or value != plain(question, 0.0)[0]
+        or (math.isfinite(low) and math.isfinite(high)),
         "way": way(question, away),
         "interval": _sure(question, *((-high, -low) if away < 0 and not question.base else (low, high))),
         # Those of a benchmark with placebos are the placebos.
