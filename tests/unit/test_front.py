@@ -5,10 +5,12 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.stops import Stop
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.report.example import _filled, asked_for, compared
 from biasatlas.report.front import (
     Question,
@@ -180,6 +182,13 @@ def test_a_benchmark_under_two_protocols_is_one():
     runs = [Run("bbq", name, "bbq", "sample", [], {}, {}) for name in ("paper", "recommended")]
     said = Views(Study(runs, {}), {}, {run.key: {} for run in runs}).numbers()["sentence"]
     assert said.startswith("0 models on 1 benchmark (1 on a sample): nothing measured.")
+
+
+def test_what_one_protocol_leaves_out_is_said_of_it_alone():
+    run = Run("crows_pairs", "paper", "crows_pairs", "sample", [], {}, {})
+    tables = {"scores": pd.DataFrame(columns=["category", "direction", "template", "model", "metric", "value"])}
+    said = Views(Study([run], {"m": {}}), styles(["m"]), {run.key: tables}).numbers()["left_out"]
+    assert said[0] == "CrowS-Pairs under paper: shift has no value for any model (not measured)."
 
 
 def test_the_first_page_says_where_the_asking_of_a_model_stopped():
