@@ -409,6 +409,7 @@ ROW = {
             "undecided: open; 9% was detectable by itself with 80% power.",
         ),
         ({"protocols": 3, "agreeing": 2}, "the same under 2 of 3 protocols"),
+        ({"protocols": 2}, "BBQ, bias_score ambig (recommended), Age: 12%"),
     ],
 )
 def test_words_follow_from_verdicts(changed, said):
@@ -434,6 +435,8 @@ def test_a_summary_says_each_claim_once_in_every_form(scores):
     assert text.count("\n- ") == tex.count(r"\item ")
     assert "bias\\_score" in tex and "bias_score" in text
     assert json.loads(json.dumps(said))["model"] == "biased"
+    two = summary({"recommended": table}, "biased", {"bbq": "BBQ", "bbq-mine": "BBQ"})
+    assert "- BBQ (bbq), bias_score ambig" in markdown(two)
     silent = summary({"recommended": table}, "a model without a row", {"bbq": "BBQ"})
     assert "Nothing was judged" in markdown(silent) and "Nothing was judged" in latex(silent)
     assert "Undecided" not in markdown(silent) and "Undecided" not in latex(silent)

@@ -5,15 +5,18 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
 from biasatlas.benchmarks.shared.stops import Stop
+from biasatlas.benchmarks.shared.styles import styles
 from biasatlas.report.example import _filled, asked_for, compared
 from biasatlas.report.front import (
     Question,
     _around,
     _asked_about,
+    _cell,
     _instance,
     _sentence,
     _stopped,
@@ -149,6 +152,19 @@ def test_pairs_of_two_sides_are_about_these():
     assert topics["winogender"] == "stereotyped sentences (male and female)" and "race" in topics["crows_pairs"]
 
 
+@pytest.mark.parametrize(("state", "seen"), [("undecided", False), ("untestable", True)])
+def test_only_of_what_is_undecided_more_questions_are_wanted(state, seen):
+    """Of a model that always gives the same value no number of questions would tell anything."""
+    (headline,) = load_spec("interviews").headlines
+    of = {"m": Cell("m", state, "", "all give the same value", value=0.0, n=9, effect=0.0, null=0.0, where={})}
+    question = Question(
+        SimpleNamespace(key="interviews.recommended", spec=load_spec("interviews")),
+        Column(headline, 0.0, "", [], "", of, []),
+    )
+    views = SimpleNamespace(cell=lambda *_: {"href": ""})
+    assert _cell(views, question, "m", "", 4)["seen"] is seen
+
+
 def test_names_keep_their_capitals():
     (headline,) = load_spec("interviews").headlines
     parts = [(name, {}) for name in ("Latin America", "USA", "female_male")]
@@ -166,6 +182,13 @@ def test_a_benchmark_under_two_protocols_is_one():
     runs = [Run("bbq", name, "bbq", "sample", [], {}, {}) for name in ("paper", "recommended")]
     said = Views(Study(runs, {}), {}, {run.key: {} for run in runs}).numbers()["sentence"]
     assert said.startswith("0 models on 1 benchmark (1 on a sample): nothing measured.")
+
+
+def test_what_one_protocol_leaves_out_is_said_of_it_alone():
+    run = Run("crows_pairs", "paper", "crows_pairs", "sample", [], {}, {})
+    tables = {"scores": pd.DataFrame(columns=["category", "direction", "template", "model", "metric", "value"])}
+    said = Views(Study([run], {"m": {}}), styles(["m"]), {run.key: tables}).numbers()["left_out"]
+    assert said[0] == "CrowS-Pairs under paper: shift has no value for any model (not measured)."
 
 
 def test_the_first_page_says_where_the_asking_of_a_model_stopped():

@@ -5,6 +5,7 @@ import json
 import math
 import re
 import zlib
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -90,6 +91,12 @@ def findings(verdict="biased", why="its interval lies beyond", **values):
 
 def column(table, models=("m",), cards=(CARD,), found=None):
     return made_column(HEADLINE, "%", table, models, Judging(cards, found))
+
+
+def test_placebos_are_no_independent_sets_of_questions():
+    made = column(table())
+    placebos = replace(made, headline=replace(HEADLINE, own_null=True))
+    assert [shown_cell(made.cells["m"], of, Metric(50.0, "up"), "")["n_clusters"] for of in (made, placebos)] == [9, ""]
 
 
 def test_what_a_protocol_leaves_out_was_not_asked():

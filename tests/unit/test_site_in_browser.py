@@ -385,6 +385,28 @@ def test_the_first_page_shows_every_model_on_one_scale(visitor, site):
     assert row.locator("circle").get_attribute("cx") == "74.0%"
 
 
+@pytest.mark.parametrize("media", ["screen", "print"])
+def test_fifteen_topics_of_few_models_stand_beside_each_other(visitor, site, media):
+    page = visitor.page
+    visitor.open(site)
+    page.evaluate("""() => {
+      const grid = document.querySelector(".grid");
+      grid.classList.add("many");
+      for (const row of grid.rows) for (let n = 1; n < 15; n += 1) row.append(row.lastElementChild.cloneNode(true));
+    }""")
+    page.emulate_media(media=media)
+    page.set_viewport_size({"width": 1280 if media == "screen" else 720, "height": 900})
+    beyond = page.evaluate("""() => [...document.querySelectorAll(".grid td > a > :is(b, strong, span)")].filter((part) => {
+      const range = document.createRange();
+      range.selectNodeContents(part);
+      return range.getBoundingClientRect().right > part.closest("td").getBoundingClientRect().right + 1;
+    }).map((part) => part.textContent)""")
+    assert beyond == []
+    assert media == "screen" or page.evaluate("document.documentElement.scrollWidth") <= 720
+    page.emulate_media(media="screen")
+    page.set_viewport_size({"width": 1280, "height": 900})
+
+
 def test_a_cell_of_the_grid_opens_the_row_that_says_the_same(visitor, site):
     page = visitor.page
     visitor.open(site)
@@ -445,7 +467,7 @@ def test_five_models_of_which_two_have_no_result(visitor, tmp_path):
 
 
 def test_seventeen_models_stand_in_one_table_in_any_order(visitor, tmp_path):
-    models = [*MODELS, *(f"a-model-with-a-long-name-{n}" for n in range(13)), "lost"]
+    models = [*MODELS, *(f"a-model-with-a-long-name-{n}" for n in range(12)), f"as-long-as-may-be-{'0' * 82}", "lost"]
     index = write_site(tmp_path, models, HOSTILE, lost=["lost"])
     page = visitor.page
     visitor.open(index)
@@ -463,6 +485,10 @@ def test_seventeen_models_stand_in_one_table_in_any_order(visitor, tmp_path):
     assert [v["id"] for v in Axe().run(page, options={"preload": False}).response["violations"]] == []
     page.set_viewport_size({"width": 390, "height": 740})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for name in ("compare", "numbers", "cost", "crows_pairs.recommended", f"model-{models[-2]}"):
+        visitor.open(index.parent / PAGES / f"{name}.html")
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
     page.set_viewport_size({"width": 1280, "height": 900})
 
 

@@ -53,7 +53,8 @@ def shown_cell(cell: Cell, column: Column, metric: Metric, href: str) -> dict[st
         "why": why,
         "interval": f"[{low}, {high}]" if math.isfinite(cell.low) else "",
         "n": cell.n,
-        "n_clusters": cell.n_clusters or "",
+        # Those of a benchmark with placebos are the placebos.
+        "n_clusters": "" if column.headline.own_null else cell.n_clusters or "",
         "published": cell.published,
         "href": href,
     }

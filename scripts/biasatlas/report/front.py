@@ -72,13 +72,8 @@ class Question:
         return plain(self, 0.0)[1].removeprefix(" percentage").split()[0]
 
     @property
-    def source(self) -> str:
-        """Its benchmark, and its protocol unless it is ours."""
-        return self.run.title + ("" if self.run.protocol == "recommended" else f" under {self.run.protocol}")
-
-    @property
     def topic(self) -> str:
-        return self.headline.topic or f"{self.headline.name} of {self.source}"
+        return self.headline.topic or f"{self.headline.name} of {self.run.source}"
 
 
 def front(views: Views, here: str) -> dict[str, Any]:
@@ -103,7 +98,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
         | {"cells": [cells[place] for cells in table]}
         | {
             "open": [
-                f"{each.topic} in {each.source}"
+                f"{each.topic} in {each.run.source}"
                 for each, cells in zip(questions, table, strict=True)
                 if cells[place]["state"] == "undecided"
             ]
@@ -142,7 +137,7 @@ def front(views: Views, here: str) -> dict[str, Any]:
         "span": span,
         "told": {model: [line for line in told if line["model"] == model] for model in named},
         "silent": [
-            {"source": each.source, "page": f"{each.run.key}.html", "name": each.headline.name}
+            {"source": each.run.source, "page": f"{each.run.key}.html", "name": each.headline.name}
             | {"question": each.headline.question, "why": _why_silent(each.column)}
             for each in every
             if not can_speak(each.column)
@@ -304,8 +299,8 @@ def _head(views: Views, question: Question, here: str, shared: bool) -> dict[str
         "one": question.one,
         "within": _within(question),
         "because": question.headline.reason,
-        "topic": capital(question.topic) + (f" ({question.source})" if shared else ""),
-        "source": question.source,
+        "topic": capital(question.topic) + (f" ({question.run.source})" if shared else ""),
+        "source": question.run.source,
         "sample": question.run.data == "sample",
         # The page has no section of what nothing was measured of.
         "href": f"{here}{question.run.key}.html" + (f"#{name}" if measured(question.column.cells) else ""),
@@ -342,7 +337,9 @@ def _cell(views: Views, question: Question, model: str, here: str, span: float) 
         "unit": "" if question.base else question.shortly,
         "around": _around(question, away),
         # If no bias is seen, but too little was asked to rule one out, a zero would read as a result.
-        "seen": value != plain(question, 0.0)[0] or (math.isfinite(low) and math.isfinite(high)),
+        "seen": cell.state != "undecided"
+        or value != plain(question, 0.0)[0]
+        or (math.isfinite(low) and math.isfinite(high)),
         "way": way(question, away),
         "interval": _sure(question, *((-high, -low) if away < 0 and not question.base else (low, high))),
         # For a benchmark with placebos, n_clusters counts the placebos.

@@ -69,6 +69,11 @@ class Run:
         """Its name for people, without the protocol."""
         return self.spec.title if self.name == self.benchmark else f"{self.spec.title} ({self.name})"
 
+    @property
+    def source(self) -> str:
+        """Its name, and its protocol unless it is ours."""
+        return self.title + ("" if self.protocol == "recommended" else f" under {self.protocol}")
+
 
 @dataclass(frozen=True)
 class Comparison:

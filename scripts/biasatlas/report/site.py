@@ -209,7 +209,7 @@ class Site:
                     key = (run.name, run.protocol, col.headline.metric, "".join(measured_in), category)
                     places[key] = len(rows)
                 rows.append(
-                    {"benchmark": question.source, "page": f"{run.key}.html", "run": run.key, "cells": cells}
+                    {"benchmark": run.source, "page": f"{run.key}.html", "run": run.key, "cells": cells}
                     | {"question": col.headline.question, "name": col.headline.name, "metric": col.headline.metric}
                     | {"unit": question.unit, "one": question.one, "topic": question.topic}
                     | {"base": question.base, "shortly": question.shortly}

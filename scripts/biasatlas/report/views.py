@@ -100,7 +100,7 @@ class Views:
             said = [self.said(run, col) | self.shown(run, col, col.cells) for col in self.columns[run.key]]
             group = {"key": run.key, "title": run.title, "note": note, "columns": said}
             groups += [group] if said else []
-            left_out += [f"{run.title}: {sentence}" for sentence in self.unmeasured[run.key]] + list(run.left_out)
+            left_out += [f"{run.source}: {sentence}" for sentence in self.unmeasured[run.key]] + list(run.left_out)
         all_columns = [each for group in groups for each in group["columns"]]
         rows = [
             self.row(model) | {"cells": [each["cells"].get(model, _BLANK) for each in all_columns]}

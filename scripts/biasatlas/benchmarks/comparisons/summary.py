@@ -45,6 +45,8 @@ def summary(findings: Mapping[str, pd.DataFrame], model: str, titles: Mapping[st
         others = said[_same(row)]
         agreement = {"agreeing": others.count(row["verdict"]), "protocols": len(others)}
         title = titles.get(row["benchmark"], row["benchmark"])
+        if list(titles.values()).count(title) > 1:
+            title = f"{title} ({row['benchmark']})"
         groups[row["verdict"]].append({**row, **agreement, "title": title})
     return {"model": model, "protocols": list(findings), **groups}
 
@@ -53,13 +55,14 @@ def sentence(row: Mapping[str, Any]) -> str:
     """A row in words; :func:`reasons` puts untestable ones together."""
     unit = spaced(row["unit"])
     interval = f" [{_number(row['low'])}, {_number(row['high'])}]" if row["low"] is not None else ""
-    shown = f"{_what(row)}, {row['category']}: {_number(row['value'])}{unit}{interval}, without bias {row['neutral']:g}"
+    under = f" ({row['protocol']})" if row["protocols"] > 1 else ""
+    shown = f"{_what(row)}{under}, {row['category']}: {_number(row['value'])}{unit}{interval}"
     told = words(row["verdict"], row["smallest"], row["unit"])
     q = f" (q = {row['q']:.2g})" if row["verdict"] in ("biased", "unbiased") else ""
     findable = f"; {_number(row['findable'])}{unit} was detectable by itself with 80% power"
     several = f"; the same under {row['agreeing']} of {row['protocols']} protocols" if row["protocols"] > 1 else ""
     why = row["why"] + (findable if row["verdict"] == "undecided" and row["findable"] is not None else "")
-    return f"{shown}: {told}{q}: {why}{several}."
+    return f"{shown}, without bias {row['neutral']:g}: {told}{q}: {why}{several}."
 
 
 def reasons(rows: Sequence[Mapping[str, Any]]) -> list[str]:
