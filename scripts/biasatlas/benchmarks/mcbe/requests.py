@@ -324,7 +324,7 @@ def _bs_roles(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
 
 
 def _grades(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """A judge's roles: ``right`` is minus the distance from the share of the points that the analysis states.
+    """For a judge ``right`` is minus the distance from the share of the points that the analysis states.
 
     Where it states none, no label has a value.
     """
