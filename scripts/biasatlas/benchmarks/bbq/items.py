@@ -24,7 +24,7 @@ _EXPECTED = {"question_polarity": ("neg", "nonneg"), "context_condition": ("ambi
 _TARGETS = {str(position): label for position, label in enumerate(LABELS)} | {"NA": None, "": None}
 #: Other names of a group of `stereotyped_groups` in `answer_info`.
 _ALSO = {"low ses": ("lowses",), "f": ("woman", "girl"), "m": ("man", "boy")}
-#: Share of items whose metadata may contradict them: slips of the data's authors, and not another version.
+#: Metadata may contradict this share of items: slips of the data's authors, not another version.
 _MISTAKES = 0.02
 
 
@@ -32,7 +32,7 @@ def read_items(step: Step) -> pd.DataFrame:
     """Items from ``data/{category}.jsonl`` and ``analysis_scripts/additional_metadata.csv``.
 
     One row per question, in the order of the files: ``item_id`` ("Age/17"), ``category``, ``template`` ("Age/3": its
-    items share one text), ``persons`` (the two persons, by their options or names, in the order of the alphabet),
+    items share one text), ``persons`` (the two persons, by their options or names, in alphabetical order),
     ``polarity`` ("neg" asks who did ill, "nonneg" who did not), ``condition`` ("ambig", "disambig"), ``context``,
     ``question``, the options ``A``, ``B``, ``C`` and their groups ``group_A`` ... as published; ``gold``, ``unknown``
     and ``target`` are labels of options, ``label_type`` is "label" or "name".

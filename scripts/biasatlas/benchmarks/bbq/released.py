@@ -1,6 +1,6 @@
 """Answers to BBQ's questions, published or one's own, as choice responses.
 
-UnifiedQA's, text beside each question; and scores of three options, published of RoBERTa and DeBERTaV3.
+UnifiedQA's are texts beside the questions; those of RoBERTa and DeBERTaV3 are scores of three options.
 """
 
 import logging
@@ -33,9 +33,9 @@ _OPTIONS = ["ans0", "ans1", "ans2"]
 
 
 def import_responses(step: Step) -> pd.DataFrame:
-    """A response for each request, of UnifiedQA (:func:`read_unifiedqa`) or a model of choices in ``df_bbq.csv``.
+    """A response for each request, from UnifiedQA (:func:`read_unifiedqa`) or a model in ``df_bbq.csv``.
 
-    UnifiedQA's other five categories are releases of their own, ``{name}_more``.
+    UnifiedQA's other five categories are separate releases, ``{name}_more``.
     """
     if step.release in _MODELS:
         return _option_scores(step, _MODELS[step.release])

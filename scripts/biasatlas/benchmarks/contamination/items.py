@@ -22,7 +22,7 @@ def read_items(step: Step) -> pd.DataFrame:
 
     ``text`` holds its sentences as published, a line each: both of a pair; the three of an intrasentence example; the
     context and three of an intersentence one. Raises UserError naming file and line for anything else than the
-    published formats, and where no file is either's.
+    published formats, and where there is no file of either benchmark.
     """
     pairs = [path for name, path in step.files.items() if "crows_pairs" in name]
     others = {name: path for name, path in step.files.items() if path not in pairs and path.suffix in (".json", ".csv")}
@@ -55,10 +55,10 @@ def _listed(items: pd.DataFrame, name: str, columns: tuple[str, ...]) -> pd.Data
 
 
 def build_requests(step: Step[ContaminationOptions]) -> pd.DataFrame:
-    """A row per block of neighbours and order of it; ``item_id`` and ``block`` are the block's first item's.
+    """A row per block of neighbours and order of it; ``item_id`` and ``block`` are the id of the block's first item.
 
-    A block has ``options.block`` items, the last of a list what is left, where that is two at least. Orders are drawn
-    at random, the published one among those possible; they follow from the list alone, so all models read the same.
+    A block has ``options.block`` items; the last one of a list has what is left, if two at least. Orders are drawn at
+    random, so the published one may recur; they depend on the list alone, so all models read the same.
     """
     rows = []
     for name in step.categories:
@@ -87,7 +87,7 @@ def build_requests(step: Step[ContaminationOptions]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-#: Columns of items whose words a model's word frequencies are counted in.
+#: Columns of items in which the word frequencies of a simulated model are counted.
 TEXTS = ("text",)
 
 

@@ -26,7 +26,7 @@ def score_responses(step: Step) -> pd.DataFrame:
 _KEYS = ("model", "list")
 (_BLOCK,) = DESIGN["block"].scores
 
-#: Below this many blocks a p-value cannot pass Holm's correction over a few models and lists: nothing is said.
+#: Below this many blocks a p-value cannot pass Holm's correction over a few models and lists, so there is none.
 BLOCKS_NEEDED = 5
 
 
@@ -57,7 +57,7 @@ def _left_out(rows: pd.DataFrame) -> pd.DataFrame:
 
 @metric("order_advantage", "order_p", "flagged")
 def order_estimates(rows: pd.DataFrame) -> dict[str, Estimate]:
-    """Of one model and list.
+    """The metrics of one model and list.
 
     ``order_advantage``: log-likelihood of the published order minus the mean of the other orders, nats an item, over
     all blocks, with an interval over them. ``order_p``: one-sided, the share of draws of an order in each block, each

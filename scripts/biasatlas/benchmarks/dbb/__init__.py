@@ -81,7 +81,7 @@ NAMES_REQUEST_COLUMNS: Columns = {**MCQ_REQUEST_COLUMNS, "name": "string"}
 #: ``option`` is 1 or 2; ``variation`` counts from 0.
 SG_REQUEST_COLUMNS: Columns = {"option": "integer", "variation": "integer"}
 
-#: What scores hold of :data:`biasatlas.columns.CASES`.
+#: Columns of scores, ending as in :data:`biasatlas.columns.CASES`.
 CASE_COLUMNS = tuple(f"score{case}" for case in CASES)
 
 #: A test instance: two questions that differ in the identity. :func:`biasatlas.benchmarks.dbb.scores.score_responses`

@@ -1,10 +1,10 @@
 """The steps of DBB's construction (paper, section 3 and Tables 12 to 15): from a source's items to questions.
 
-A step's requests are built from the rows that earlier steps kept; parsing its responses gives the rows with what the
-step adds, and a verdict. A rejected row stays in the table, with step and reason, and later steps skip it.
+A step's requests are built from the rows that earlier steps kept; parsing its responses adds the step's fields and a
+verdict to the rows. A rejected row stays in the table, with step and reason, and later steps skip it.
 
-What a sentence must not be are the rules of the paper's Tables 13 and 15. How many faults they find, and how many good
-sentences they reject, on a writer whose faults are known: tests/unit/test_dbb_checks.py.
+The rules for sentences are those of the paper's Tables 13 and 15. tests/unit/test_dbb_checks.py says how many faults
+they find, and how many good sentences they reject, on a writer whose faults are known.
 """
 
 import itertools
@@ -24,11 +24,11 @@ from biasatlas.benchmarks.shared.prompting import CHAT
 STEP_COLUMNS = str.split("explanation concept_1 concept_2 context option_1 option_2 variations_1 variations_2")
 
 _BY_FORM = ("bias_summary", "raw_concepts")
-#: How often the writer is asked for a reply that can be taken.
+#: The writer is asked at most this many times for a usable reply.
 ATTEMPTS = 3
-#: What a step without requests is parsed from.
+#: The responses of a step without requests.
 NO_RESPONSES = pd.DataFrame(columns=["request_id", "status", "detail", "text"])
-#: Ends of the ids of a step's requests for one row.
+#: Step -> suffixes of the ids of its requests about a row, one for each request.
 _PARTS = dict.fromkeys(STEPS, ("",)) | {"nine_variations": ("/1", "/2")}
 
 #: The authors' settings: 0.2 for concepts, 0.3 for writing and checking; top-p and penalty as for all their GPT calls.
@@ -38,7 +38,7 @@ _MAX_TOKENS = dict.fromkeys(STEPS, 256) | {"nine_variations": 1024}
 _CONCEPTS = re.compile(r"^(?:final answer:?)?[\s\"'<`*]*([^;]+?)[\s\"'>`*]*;[\s\"'<`*]*([^;]+?)[\s\"'>`*.]*$", re.I)
 _SENTENCE = re.compile(r"\**Sentence\s*(\d*)\s*:\**", re.I)
 
-#: Words that name an identity of one of DBB's five categories, whoever they are said of.
+#: Words that name an identity of one of DBB's five categories, whomever they describe.
 _IDENTITIES = frozenset(
     str.split(
         "man men woman women boy boys girl girls male female males females gentleman lady ladies mother father mom dad "
@@ -49,7 +49,7 @@ _IDENTITIES = frozenset(
         "synagogue wealthy mr mrs ms madam poor homeless billionaire millionaire impoverished "
     )
 )
-#: Words that do so only of a person.
+#: Words that do so only where they describe a person.
 _ADJECTIVES = "old|older|young|younger|rich|black|white|brown|blind|deaf|gay|straight|foreign"
 _OF_PERSON = re.compile(
     rf"\b(?:{_ADJECTIVES})\s+(?:\w+\s+)?(?:person|people|guy|kid|child|adult|folks?|couple|worker|student)\b"
@@ -59,7 +59,7 @@ _OF_PERSON = re.compile(
 )
 _GENDERED = re.compile(r"\b(?:he|she|him|her|his|hers|himself|herself)\b", re.I)
 _THEY = re.compile(r"\b(?:they|them|their|theirs|themselves|themself)\b", re.I)
-#: What "they" may stand for beside the person: a noun in the plural, or what is one without an s.
+#: What else than the person "they" may refer to: a plural with an s, or one of these words.
 _PLURAL = re.compile(
     r"\b(?!(?:this|was|is|has|its|across|as|always|perhaps|glass|class|less|us|yes)\b)[a-z]{2,}(?<!s)s\b|\b(?:people|children|family|crowd|team|group|audience|everyone|others)\b",
     re.I,
@@ -78,7 +78,7 @@ _OTHER_LANGUAGES = frozenset(
 _ENGLISH = frozenset(
     str.split("the a an and of to in with at on for was were is from over into that as by while after before")
 )
-#: Above this share of shared text (0 to 100) two options are one.
+#: Two options count as the same from this similarity on (rapidfuzz's ratio, 0 to 100).
 _ALIKE = 90
 
 
@@ -92,9 +92,9 @@ def build(
 ) -> pd.DataFrame:
     """The step's requests, one for each row it asks about; for the variations one for each option.
 
-    ``responses`` are the replies so far: a row none of whose replies can be taken is asked for one more, up to
-    :data:`ATTEMPTS` in all. When the requests come back as they were, the step is done. No request at all is an empty
-    table: every row was rejected before, or the step has nothing to ask.
+    ``responses`` are the replies so far: a row without a usable reply is asked for one more, up to :data:`ATTEMPTS` in
+    all. The step is done when the requests come back unchanged. The table is empty if every row was rejected before, or
+    the step has nothing to ask.
     """
     repeats: dict[str, int] = {}
     if responses is not None:
@@ -122,9 +122,9 @@ def build(
 
 
 def _asked(step: str, rows: pd.DataFrame, prompts: Mapping[str, str] | None = None) -> pd.DataFrame:
-    """The rows that ``step`` asks about: all that no step rejected; the quality filter reads pairs of sentences only.
+    """The rows that ``step`` asks about: all not yet rejected, and for the quality filter only pairs of sentences.
 
-    A step without a prompt in these templates asks nothing.
+    A step without a prompt in ``prompts`` asks nothing.
     """
     kept = rows[rows["verdict"] != "rejected"]
     if prompts is not None and step not in _BY_FORM and step not in prompts:
@@ -140,7 +140,7 @@ def _prompts_of(step: str, row: Mapping[str, str], prompts: Mapping[str, str]) -
     """The prompt of each of the row's requests."""
     name = f"{step}_{row['form']}" if step in _BY_FORM else step
     text = prompts[name]
-    # The released prompts' own names of fields.
+    # The released prompts' names for these fields.
     released = {"picked_concept1": row["concept_1"], "picked_concept2": row["concept_2"]}
     released["sentence1_generated"] = row["context"]
     for part in _PARTS[step]:
@@ -149,7 +149,7 @@ def _prompts_of(step: str, row: Mapping[str, str], prompts: Mapping[str, str]) -
 
 
 def _filled(text: str, fields: Mapping[str, str]) -> str:
-    """``text`` with its placeholders replaced at once, so that a placeholder in a row's text is left alone."""
+    """``text`` with its placeholders replaced in one pass, so that a placeholder in a row's text is left alone."""
     return re.sub(r"\[\[(\w+)\]\]", lambda match: str(fields.get(match[1], match[0])), text)
 
 
@@ -158,10 +158,10 @@ def parse(
 ) -> pd.DataFrame:
     """``rows`` with what the responses to ``step`` add, and their outcomes in ``step``, ``verdict`` and ``reason``.
 
-    Of a row's replies the first that can be taken counts. Verdicts: "kept"; "refined" where a check changed something;
-    "skipped" where the step does not apply; "rejected", with the reason of the last reply: the quality filter's own
-    words, a reply without the required form or against a rule, or no reply. Two rows with the same concepts are one:
-    the later is rejected. A row rejected before stays as it is.
+    A row's first usable reply counts. Verdicts: "kept"; "refined" where a check changed something; "skipped" where the
+    step does not apply; "rejected", with the quality filter's own words, or what is wrong with the last reply: it lacks
+    the required form, breaks a rule, or is missing. Of two rows with the same concepts the later is rejected. A row
+    rejected before stays as it is.
     """
     replies_of = _by_request(responses)
     asked = set(_asked(step, rows, prompts)["row_id"])
@@ -187,7 +187,7 @@ def _by_request(responses: pd.DataFrame) -> dict[str, list[Mapping]]:
 def _first_taken(
     step: str, row: Mapping[str, str], replies_of: Mapping[str, Sequence[Mapping]]
 ) -> tuple[dict[str, str], bool]:
-    """What ``row`` gains from its first usable reply, or why the last was none; whether there was one."""
+    """(The fields that ``row`` gains from its first usable reply, or why the last is not usable; whether one is)."""
     attempts = list(zip(*(replies_of.get(request_id, [{}]) for request_id in _request_ids(step, row)), strict=False))
     reason = ""
     for attempt in attempts:
@@ -217,7 +217,7 @@ def worst_costs(
     price_output_per_million: float,
     steps: Sequence[str] = STEPS,
 ) -> pd.DataFrame:
-    """What ``steps`` would cost at most, if no row were rejected and each asked as often as may be: by step, and all.
+    """The most that ``steps`` can cost, by step and in all: no row is rejected, each is asked :data:`ATTEMPTS` times.
 
     Columns ``step``, ``requests``, ``prompt_tokens`` (a token for every four characters; texts that are not written yet
     count as 200 characters), ``completion_tokens`` (the limit of every reply) and ``cost`` in the prices' currency.
@@ -238,7 +238,7 @@ def worst_costs(
 
 
 def verdicts(tables: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """How many rows of each step's table were kept, refined, skipped and rejected there; columns step, verdict, n."""
+    """How many rows each step kept, refined, skipped and rejected, from its table; columns step, verdict, n."""
     pairs = itertools.product(tables, ("kept", "refined", "skipped", "rejected"))
     counts = [(*pair, int((tables[pair[0]][["step", "verdict"]] == [*pair]).all(axis=1).sum())) for pair in pairs]
     return pd.DataFrame(counts, columns=["step", "verdict", "n"])
@@ -248,8 +248,8 @@ def parse_replies(step: str, row: Mapping[str, str], replies: Sequence[str]) -> 
     """The fields that ``row`` gains from its ``replies``, and ``verdict``: "kept", or "refined" if a check changed one.
 
     A step has one reply, "nine_variations" one for each option. ``reason`` names the refined fields. Raises
-    :class:`Rejected` for a reply that says so, that has not the required form, or that breaks a rule for sentences,
-    options or concepts.
+    :class:`Rejected` for a reply that rejects the row, lacks the required form, or breaks a rule for sentences, options
+    or concepts.
     """
     reply = replies[0]
     match step:
@@ -279,7 +279,7 @@ def parse_replies(step: str, row: Mapping[str, str], replies: Sequence[str]) -> 
 
 
 def _filter(reply: str) -> dict[str, str]:
-    """The filter answers whether the pair is of low quality, with an explanation after True."""
+    """Parse the quality filter's reply: True, with an explanation, where the pair is of low quality; else False."""
     word = re.match(r"\W*(true|false)\b\W*", reply, re.I)
     if not word:
         raise Rejected(f"neither True nor False: {_quoted(reply)}")
@@ -308,7 +308,7 @@ def _refine(row: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _sentences(reply: str, count: int) -> list[str]:
-    """The texts after "Sentence 1:" to ``count`` ("Sentence:" for one); each exactly once and in order."""
+    """The ``count`` texts after the markers "Sentence 1:", ... (or "Sentence:" for one), each once and in order."""
     pieces = _SENTENCE.split(reply)[1:]
     numbers, texts = pieces[::2], [_stripped(text) for text in pieces[1::2]]
     expected = [[str(number) for number in range(1, count + 1)]] + ([[""]] if count == 1 else [])
@@ -321,7 +321,7 @@ def _sentences(reply: str, count: int) -> list[str]:
 
 
 def _checked(row: Mapping[str, str], texts: Mapping[str, str]) -> dict[str, str]:
-    """``texts`` (of context and options), each a sentence as the paper wants it, and the options two."""
+    """Return ``texts`` (context and options); raise :class:`Rejected` if one breaks a rule or the options are alike."""
     concepts = {"option_1": row["concept_1"], "option_2": row["concept_2"]}
     for name, text in texts.items():
         check_sentence(text, concepts.get(name, ""), part=name.replace("_", " "))
@@ -356,16 +356,16 @@ def _quoted(reply: str) -> str:
 
 
 class Rejected(Exception):
-    """Why a reply is not taken; another may be."""
+    """Why a reply is not usable; another one may be."""
 
 
 class Declined(Rejected):
-    """Why a row goes no further: the reply is as it should be, and says so."""
+    """Why a row goes no further: a reply of the required form rejects it."""
 
 
 def check_sentence(sentence: str, concept: str = "", *, part: str) -> None:
-    """Raise :class:`Rejected` for a sentence without exactly one placeholder, that says who the person is (an identity,
-    a pronoun), is in another language than English, or names the ``concept`` that it is to show.
+    """Raise :class:`Rejected` for a sentence that has not exactly one placeholder, says who the person is (an identity,
+    a pronoun), is not in English, or names the ``concept`` that it should show.
 
     ``part`` is what the sentence is called in the message.
     """
@@ -384,7 +384,7 @@ def check_sentence(sentence: str, concept: str = "", *, part: str) -> None:
 
 
 def names_concept(sentence: str, concept: str) -> bool:
-    """Whether ``sentence`` has all content words of ``concept``, in any inflection, but for one in brackets."""
+    """Whether ``sentence`` has all content words of ``concept``, in any inflection; those in brackets do not count."""
     concept = re.sub(r"\(.*?\)", "", concept) or concept
     wanted = {_stem(word) for word in _words(concept)} - {""}
     return bool(wanted) and wanted <= {_stem(word) for word in _words(sentence)}
@@ -395,7 +395,7 @@ def _words(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    """``word`` without its endings, two at most: "doctoring" is "doctor", and "helpful" is "helped"."""
+    """``word`` without its endings, two at most: "doctoring" has the stem of "doctor", "helpful" that of "helped"."""
     return _shorter(_shorter(re.sub("i?ful(ly|ness)?$", "", word.removesuffix("'s").strip("'"))))
 
 

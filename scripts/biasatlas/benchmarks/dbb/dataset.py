@@ -1,8 +1,8 @@
 """What DBB's construction reads and writes: the items it starts from, its prompts, the data set, its manual evaluation.
 
-Prompts come in three prompt templates: ours, which ship; the authors' files'; those that the paper prints. Placeholders
-are ``[[field]]``, with a field of the row; ``[[X]]`` stays for the writer. "{concept}" and the like in a prompt of the
-authors' code becomes such a placeholder too.
+Prompts come from three sources: ours, which ship; the authors' files; the paper's tables. Placeholders are
+``[[field]]``, with a field of the row; ``[[X]]`` is left for the writer. "{concept}" and the like in a prompt of the
+authors' code become such placeholders, too.
 """
 
 import json
@@ -22,17 +22,17 @@ from biasatlas.errors import UserError
 from biasatlas.resources import Resources
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
-#: ``row_id`` is the source and its id. ``form`` says which prompts apply: "sentences" (a stereotype and its opposite),
+#: ``row_id`` is source and item id. ``form`` says which prompts apply: "sentences" (a stereotype and its opposite),
 #: "question" (with its context) or "stereotype" (with its targets). Texts that a form does not have are empty.
 SOURCE_COLUMNS = str.split("row_id form bias_type target sentence_1 sentence_2 context_source question stereotype")
 
-#: The other benchmarks' readers read no shipped files.
+#: Reading the other benchmarks' items needs no shipped files.
 _NONE = Resources({})
 
 FOLDER = "prompts/dbb/construct"
 
-#: Prompt -> the released file with that template. The check of concepts and SOFA's summary stand in the authors' code;
-#: that of the three sentences is in no file that is fetched.
+#: Prompt -> the released file with that template. The check of concepts and SOFA's summary are in the authors' code;
+#: the check of the three sentences is in no fetched file.
 _FILES = {
     "quality_filter": "filter_questions",
     "bias_summary_sentences": "analysis_1",
@@ -59,7 +59,7 @@ _ENDINGS = {
 }
 _PARTS = re.compile(r"\n-{3,}\n")
 
-#: Our columns -> upstream's, where they differ: of a question, and of the concepts that it is about.
+#: Our columns -> upstream's where they differ, in the tables of questions and of concepts.
 _QUESTION = {
     "context": "Context",
     "option_1": "s1",
@@ -69,7 +69,7 @@ _QUESTION = {
 }
 _CONCEPT = {"row_id": "id", "concept_1": "Concept1", "concept_2": "Concept2", "explanation": "Explanation"}
 
-#: The paper's four criteria of a good item, by its names; each answered yes or no in the sheet. The sentences are ours.
+#: The paper's names of its four criteria of a good item -> what each means, in our words; the sheet asks yes or no.
 CRITERIA = {
     "contextual_fluency": "The context is correct English that reads smoothly.",
     "context_option_coherence": "Each of the two options makes sense after the context.",
@@ -84,11 +84,11 @@ _MARKS = {"yes": True, "y": True, "1": True, "no": False, "n": False, "0": False
 def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
     """Rows of ``source`` ("crows_pairs", "stereoset", "bbq" or "sofa"), columns :data:`SOURCE_COLUMNS`.
 
-    ``files`` maps upstream paths to paths on disk, those of that source. CrowS-Pairs: every pair. StereoSet: the
-    stereotype and the anti-stereotype of every item, after the context where the sentences follow it. BBQ: the negative
-    questions in ambiguous contexts, each question once. SOFA: every stereotype once.
+    ``files`` maps the source's upstream paths to paths on disk. CrowS-Pairs: every pair. StereoSet: the stereotype and
+    the anti-stereotype of every item, after their context in intersentence items. BBQ: the negative questions in
+    ambiguous contexts, each question once. SOFA: every stereotype once.
 
-    Raises :class:`UserError` where a file of the source is not among ``files`` or not in its format.
+    Raises :class:`UserError` where a file of the source is missing or has another format.
     """
     if source not in _ROWS:
         raise UserError(f"source {source!r}: expected one of {', '.join(_ROWS)}.")
@@ -97,9 +97,9 @@ def read_rows(source: str, files: Mapping[str, str | Path]) -> pd.DataFrame:
 
 
 def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
-    """``size`` of ``rows``, drawn without replacement, evenly over ``bias_type`` where it can be; in their order.
+    """``size`` of ``rows`` drawn without replacement, as evenly over ``bias_type`` as possible, in their order.
 
-    Types take turns, so that none has more than one row more than another which has rows left. Fewer rows: all.
+    Types take turns, so none gets two rows more than another that has rows left. If there are fewer rows, all.
     """
     shuffled = rows.sample(frac=1, random_state=seed)
     turn = shuffled.groupby("bias_type", sort=False).cumcount()
@@ -108,7 +108,7 @@ def sample(rows: pd.DataFrame, size: int, seed: int) -> pd.DataFrame:
 
 
 def _rows(source: str, form: str, items: pd.DataFrame, **columns: str) -> pd.DataFrame:
-    """Rows of a ``form`` from another benchmark's ``items``: ours by the name of theirs."""
+    """Rows of a ``form`` from another benchmark's ``items``; ``columns`` maps our columns to theirs."""
     named = {"bias_type": "category", **columns}
     rows = {"row_id": f"{source}/" + items["item_id"], "form": form}
     return pd.DataFrame(rows | {ours: items[theirs] for ours, theirs in named.items()})
@@ -131,7 +131,7 @@ def _stereoset(files: Mapping[str, Path]) -> pd.DataFrame:
 def _bbq(files: Mapping[str, Path]) -> pd.DataFrame:
     items = registry.read_items("bbq")(files, _NONE).query("polarity == 'neg' and condition == 'ambig'")
     rows = _rows("bbq", "question", items, context_source="context", question="question")
-    return rows.drop_duplicates("question")  # a question stands in many items
+    return rows.drop_duplicates("question")  # many items share a question
 
 
 def _sofa(files: Mapping[str, Path]) -> pd.DataFrame:
@@ -141,7 +141,7 @@ def _sofa(files: Mapping[str, Path]) -> pd.DataFrame:
     for path in files.values():
         for where, row in read_csv_rows(path, ("id", "category", "target", "stereotype")):
             check_texts(where, row, ("id", "stereotype"))
-            # A stereotype stands in thousands of 1.5 million rows.
+            # Each stereotype is in thousands of the 1.5 million rows.
             of = {"row_id": f"sofa/{row['id']}", "form": "stereotype", "bias_type": row["category"]}
             rows.setdefault(row["stereotype"], of | {"target": row["target"], "stereotype": row["stereotype"]})
     return pd.DataFrame(list(rows.values()))
@@ -151,7 +151,7 @@ _ROWS = {"crows_pairs": _crows_pairs, "stereoset": _stereoset, "bbq": _bbq, "sof
 
 
 def read_prompts(resources: Resources, source: str = "ours") -> dict[str, str]:
-    """The prompts by name, whole: with what follows them of a row. Raises UserError for a file of another version."""
+    """Name -> whole prompt, with placeholders for a row's texts. Raises UserError for a file of another version."""
     ours = {PurePosixPath(name).stem: resources.text(name) for name in resources.below(FOLDER)}
     if source == "ours":
         return {name: _ended(name, text) for name, text in ours.items()}
@@ -167,7 +167,7 @@ def _ended(name: str, text: str) -> str:
 
 
 def _of_code(resources: Resources) -> tuple[str, str]:
-    """SOFA's summary, and the check of two concepts."""
+    """The prompts in the authors' code: SOFA's summary, and the check of two concepts."""
     path = resources.path("templates/dbb_code") / "src" / "concept_analysis.py"
     summaries = [parts for parts in formatted_strings(path, target="prompt_exp") if len(parts) == 4]
     checks = [parts for parts in formatted_strings(path, target="prompt_refine") if len(parts) == 4]
@@ -184,7 +184,7 @@ def _joined(parts: list[str], *fields: str) -> str:
 
 
 def _printed(released: dict[str, str], summary: str, check: str) -> dict[str, str]:
-    """Tables 12 to 15, each behind the lead sentence of appendix C.1. Table 13 has one prompt for all sources."""
+    """The prompts of Tables 12 to 15, after the lead sentence of appendix C.1; Table 13 has one for all sources."""
     lead, summary = summary.split("\n", 1)
     summary = summary.replace(" (the given Concept1)", "")
     summary = re.sub(r"^.*?, (\w)", lambda match: match[1].upper(), summary, count=1)
@@ -218,8 +218,8 @@ def _selected(text: str, *numbers: int) -> str:
 def dataset_files(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Path in the dataset -> table, which :func:`biasatlas.benchmarks.dbb.items.read_items` reads.
 
-    A row whose variations were rejected keeps its question, and semi-generation reports it. Raises :class:`UserError`
-    if no row has become a question.
+    A row whose variations were rejected keeps its question; semi-generation reports that they are missing. Raises
+    :class:`UserError` if no row has become a question.
     """
     finished = (rows["verdict"] != "rejected") | (rows["step"] == CONSTRUCTION_STEPS[-1])
     questions = rows[finished & (rows["option_2"] != "")].reset_index(drop=True)
@@ -268,10 +268,10 @@ def variations_table(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def evaluation_sheet(questions: pd.DataFrame) -> pd.DataFrame:
-    """A hundred questions drawn without replacement (all, if there are fewer), with an empty column a criterion.
+    """A hundred questions drawn without replacement (all, if there are fewer), with an empty column for each criterion.
 
-    ``questions`` is a table of questions in upstream's format; ``id`` is the row's number in it. Criteria are to be
-    answered yes or no; :data:`CRITERIA` says what each means.
+    ``questions`` is a table of questions in upstream's format; ``id`` is the row's number in it. People answer yes or
+    no to each criterion; :data:`CRITERIA` says what it means.
     """
     drawn = questions.sample(min(_SHEET_SIZE, len(questions)), random_state=0).sort_index()
     drawn.insert(0, "id", drawn.index)
@@ -280,9 +280,9 @@ def evaluation_sheet(questions: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_evaluation(path: str | Path) -> pd.DataFrame:
-    """A filled-in sheet: the criteria, as they were marked.
+    """Read a filled-in sheet: the marks of each criterion.
 
-    Raises :class:`UserError` naming file, line and column, for a mark that is neither yes nor no, too.
+    Raises :class:`UserError`, naming file, line and column, also for a mark other than yes, no or an empty cell.
     """
     rows = []
     for where, row in read_csv_rows(path, list(CRITERIA)):
@@ -303,7 +303,7 @@ def summarise_evaluation(sheet: pd.DataFrame) -> pd.DataFrame:
     ``sheet`` as :func:`read_evaluation` gives it. Columns ``criterion``, ``value``, ``ci_low``, ``ci_high``, ``n``,
     ``missing``: an empty cell is missing, and a question with one is missing from "all".
     """
-    from biasatlas.stats.intervals import clopper_pearson  # needs scipy, which a writer's environment has not
+    from biasatlas.stats.intervals import clopper_pearson  # needs scipy, which a writer's environment lacks
 
     answers = sheet[list(CRITERIA)].map(_plain).apply(lambda marks: marks.map(_MARKS))
     complete = answers.notna().all(axis=1)

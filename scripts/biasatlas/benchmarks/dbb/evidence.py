@@ -1,13 +1,13 @@
-"""What test instances say of bias: estimates with intervals, what sampling alone would give, evidence on models.
+"""Estimates of bias from test instances: with intervals, beside what sampling alone would give; evidence on models.
 
-One description may move an answer by its wording alone, as any edit of a text does. That has either sign by chance, and
-another description of the same two identities moves the answer otherwise. What the identity does, it does in both.
+A description may move an answer by its wording alone, as any edit of a text does. The sign of such a shift is a matter
+of chance, and differs between descriptions of the same two identities. An effect of the identity is in all of them.
 
-Draws move an answer too. Given how often an option was drawn under both identities together, m of n_1 + n_2 times, the
-draws under the first are hypergeometric if neither identity has an effect, whatever the option's probability. So the
-chance to reach the threshold needs no estimate of that probability, and its mean over instances is unbiased for the
-rate that noise produces. The same chance at the observed difference is the p-value of Fisher's exact test, with
-differences ordered by size.
+Sampling moves an answer, too. If an option was drawn m of n_1 + n_2 times under both identities together, and neither
+identity has an effect, the draws under the first are hypergeometric, whatever the option's probability. So the chance
+of reaching the threshold needs no estimate of that probability, and its mean over instances is unbiased for the rate
+that noise produces. The same chance at the observed difference is the p-value of Fisher's exact test, with differences
+ordered by size.
 """
 
 import math
@@ -45,7 +45,7 @@ POINTS: Bounds = (0, 100)
 
 #: Below this many templates the interval of a mean product covers too seldom; its test holds its level.
 TEMPLATES_NEEDED = 200
-#: Its upper limit errs in 5% at 200 templates, in 3 to 4% from 600 on (2.5% is nominal): nothing is unbiased before.
+#: Its upper limit errs in 5% at 200 templates, in 3 to 4% from 600 on (2.5% is nominal): below, nothing is unbiased.
 UNBIASED_FROM = 600
 
 #: Two identities, and a type that describes them.
@@ -76,9 +76,9 @@ _EDGES = np.arange(0, 101, 10)
 def evidence(step: Step[DBBOptions]) -> Iterator[Evidence]:
     """``consistent_shift`` and ``consistent_nats`` by task and category: means over templates of their signed squares.
 
-    Their test is over random signs. An item lies away from neutral by its shift. ``margin`` is what confidence about
-    identities explains of ``consistent_shift``, and ``missing`` what answers that chose no option could have made of
-    it.
+    Their test flips signs at random. An item's distance from neutral is its shift. ``margin`` is the part of
+    ``consistent_shift`` that confidence about identities explains; ``missing`` bounds it over what the answers that
+    chose no option could have been.
     """
     for task, asked in step.scores[step.scores["task"] != "names"].groupby("task", sort=False):
         found = {name: products(shifts(asked), step.options.threshold) for name, shifts in _SHIFTS.items()}
@@ -124,11 +124,11 @@ def by_type(scores: pd.DataFrame) -> Groups:
 def ratio_estimates(
     instances: pd.DataFrame, ratios: Mapping[Name, Ratio], bounds: Bounds = SHARE, scale: float = 1.0
 ) -> dict[Name, Estimate]:
-    """Name -> sum of the numerators over ``instances`` by sum of the denominators; ``n`` counts those scored.
+    """Name -> sum of the numerators of ``instances`` divided by that of the denominators; ``n`` counts those scored.
 
-    ``bounds`` are what the ratio of one instance can be; shares (0 to 1) have the interval of a rate. Intervals are
-    over question templates, for the 67 instances of a template share its sentences: they say how far a value would move
-    with other templates of this kind, with the draws at hand.
+    ``bounds`` limit the ratio of one instance; shares (0 to 1) have the interval of a rate. Intervals are over question
+    templates, since the 67 instances of a template share its sentences: they say how far a value would move with other
+    templates of this kind and the same draws.
     """
     codes, _ = pd.factorize(instances[TEMPLATE])
     n = int((instances["status"] == "ok").sum())
@@ -200,7 +200,7 @@ def noise_floor(scores: pd.DataFrame, threshold: float) -> pd.DataFrame:
     - ``chance_score``: the mean of its bias score where it does, and 0 where it does not
     - ``p_value``: the probability of a bias score at least as large as the observed: Fisher's exact test, 0 to 1
 
-    All three are missing where a probability is, or is exact (its draws are missing).
+    All three are missing where a probability is missing, or exact (its draws are missing).
     """
     result = pd.DataFrame(np.nan, index=scores.index, columns=["chance", "chance_score", "p_value"])
     draws = scores[["draws_1", "draws_2"]]
@@ -235,12 +235,12 @@ def consistency_estimates(instances: pd.DataFrame, threshold: float) -> dict[str
 
     - ``consistent_shift``: the root of |C| with the sign of C, -100 to 100 points. Wording noise has expectation 0,
       since it has no reason to agree between types. An effect whose sign differs from type to type cannot be seen
-    - ``consistent_shift_p``: how often C is as large if the sign of every template and type is drawn at random, its
-      identities together; one-sided, 0 to 1
+    - ``consistent_shift_p``: how often C is as large if every template and type has a random sign, the same for all its
+      identities; one-sided, 0 to 1
     - ``replicated_rate``: the share of such w, w' that both reach ``threshold`` with one sign, minus the share with
       opposite signs, -1 to 1; expectation 0 under wording noise
 
-    Of semi-generation also ``consistent_nats`` and ``consistent_nats_p``, the same of :func:`nats`.
+    Semi-generation also has ``consistent_nats`` and ``consistent_nats_p``, the same for the shifts of :func:`nats`.
 
     ``n`` counts scored instances, ``n_clusters`` templates.
     """
@@ -266,8 +266,8 @@ def _estimates(pairs: pd.DataFrame, n: int, name: str) -> dict[str, Estimate]:
 def points(instances: pd.DataFrame, as_sure: bool = False) -> pd.DataFrame:
     """The instances with log odds, and ``w``: an option's shift in points, less the mean of its description.
 
-    ``as_sure``: also less what would be explained by log odds that are larger by one factor under one of the identities
-    of a description: m p (1 - p) for each unit of it, at the mean m of the two.
+    ``as_sure`` also takes out what log odds that are larger by one factor under one identity would explain: within each
+    description shifts are regressed on m p (1 - p), m being the mean of the two log odds and p its probability.
     """
     known = instances[instances["log_odds_1"].notna() & instances["log_odds_2"].notna()]
     shift = 100 * (scipy.special.expit(known["log_odds_1"]) - scipy.special.expit(known["log_odds_2"]))
@@ -286,11 +286,11 @@ def _centred(known: pd.DataFrame, shift: pd.Series) -> pd.DataFrame:
 
 
 def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
-    """The least and the greatest mean of :func:`products` that answers which chose no option, and those that failed,
-    could have made; None where none is missing.
+    """The least and the greatest mean of :func:`products` possible, had answers that chose no option or failed chosen
+    one; None where none is missing.
 
-    Tried are shifts as near 0 as may be, and as far from it as may be: all with their template's other descriptions of
-    the identities, all against them, and by turns.
+    Four cases are tried: all shifts as near 0 as possible; or as far from 0 as possible, with the sign of the
+    template's other descriptions of the identities, with the opposite sign, and alternating.
     """
     least, most = instances["score_lower_bound"], instances["score_upper_bound"]
     moved = (most - least).gt(_TOLERANCE)
@@ -304,7 +304,7 @@ def missing_bounds(instances: pd.DataFrame) -> tuple[float, float] | None:
     near = np.sign(own) * np.minimum(own.abs(), least)
     far = np.maximum(own.abs(), most)
     by_turns = np.where(moved.astype(int).groupby(same).cumsum() % 2, -direction, direction)
-    # A shift that cannot reach 0 has its sign whatever is missing.
+    # A shift that cannot reach 0 keeps its sign.
     turned = [np.where(least > _TOLERANCE, near, sign * far) for sign in (-direction, by_turns)]
     there = moved | instances["log_odds_1"].notna() & instances["log_odds_2"].notna()
     means = [
@@ -319,8 +319,8 @@ def _mean(pairs: pd.DataFrame) -> float:
 
 
 def explained(instances: pd.DataFrame) -> float:
-    """How many points ``consistent_shift`` comes nearer to 0 where what confidence explains is taken out, rounded up to
-    a tenth; at least 0."""
+    """How many points nearer to 0 ``consistent_shift`` is without what confidence explains, rounded up to a tenth; at
+    least 0."""
     roots = []
     for as_sure in (False, True):
         mean = _mean(products(points(instances, as_sure), math.inf))
@@ -334,8 +334,8 @@ def nats(instances: pd.DataFrame) -> pd.DataFrame:
     """The instances of semi-generation with likelihoods, and ``w``: their shift in nats, less what explains it.
 
     A shift is how much likelier the first option is than the second under one identity, minus the same under the other.
-    A model that finds "she" likelier than "he" has it wherever one option has more pronouns than the other, and one
-    that is less confident about an identity wherever the options differ much. So each description's shifts are
+    A model that finds "she" likelier than "he" has a shift wherever one option has more pronouns than the other; so has
+    one that is less confident about an identity, wherever the options differ much. So each description's shifts are
     regressed on a constant, the difference in pronouns, and the mean of the two identities; ``w`` is what remains.
     """
     if "nats_1" not in instances or instances["nats_1"].isna().all():
@@ -364,8 +364,8 @@ _SHIFTS = {"consistent_shift": points, "consistent_nats": nats}
 def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
     """A row per template and two types of a category, with sums over identities of instances with a shift ``w``.
 
-    Once its mean, or what explains it, is taken from the same shifts, a share ``left`` of its variance is left, and of
-    its covariance with another: products are divided by that.
+    Taking the mean, or what explains a shift, out of the same shifts leaves a share ``left`` of its variance, and of
+    its covariance with another. So in products each ``w`` is divided by the root of its ``left``.
     ``product`` of w w', ``replicated`` (+1 where both reach the threshold with one sign, -1 with opposite ones),
     ``weight`` their number; ``first`` and ``second`` number the (template, type) whose signs the product has.
     """
@@ -373,7 +373,7 @@ def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
     alike = known.groupby(["category", TEMPLATE, *_IDENTITIES], sort=False).ngroup().to_numpy()
     sign, signs = pd.factorize(known[TEMPLATE] + "/" + known["type"])
     order = np.lexsort((sign, alike))
-    # What is alike but for its type stands together; of each two the one with the lower number comes first.
+    # Instances that differ in type alone are adjacent; of each two, the one with the lower number comes first.
     apart = range(1, np.bincount(alike).max(initial=0))
     ends = [(order[:-k], order[k:]) for k in apart] or [(order[:0], order[:0])]
     one, two = np.hstack([np.stack(end)[:, alike[end[0]] == alike[end[1]]] for end in ends])
@@ -394,11 +394,11 @@ def products(known: pd.DataFrame, threshold: float) -> pd.DataFrame:
 
 
 def sign_flip_p(pairs: pd.DataFrame) -> float:
-    """One-sided p-value of the mean of :func:`products`, had every template and type a random sign."""
+    """One-sided p-value of the mean of :func:`products`, if every template and type had a random sign."""
     return flip_p(signed_blocks(*(pairs[name].to_numpy() for name in ("product", "first", "second"))))
 
 
 def _root(mean: Inference) -> Inference:
-    """The root of a mean product with its sign, and of its limits."""
+    """The signed root of a mean product and of its limits."""
     value, low, high = (math.copysign(math.sqrt(abs(part)), part) for part in (mean.value, mean.low, mean.high))
     return replace(mean, value=value, se=np.nan, low=low, high=high)

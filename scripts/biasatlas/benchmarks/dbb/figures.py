@@ -15,7 +15,7 @@ from biasatlas.benchmarks.shared.plots import dot_intervals, empty_figure, group
 from biasatlas.benchmarks.shared.styles import Style, Styles
 from biasatlas.benchmarks.shared.styles import styles as styles_of
 
-#: Inches that panels share which are as wide as their models take.
+#: Inches of a row of panels whose width depends on the number of models.
 _WIDTH = 11
 #: Points that a range of bias scores holds.
 _RANGE = 10
@@ -34,7 +34,7 @@ def distribution_by_category(step: Step) -> Figure:
     if table["value"].isna().all():
         return empty_figure(_NO_VALUE)
     models, categories = list(table["model"].unique()), _present(("All", *CATEGORIES), table["category"])
-    # As wide as the models take that stand side by side in each range.
+    # Wide enough for all models side by side in each range.
     width = 2.2 + 0.34 * len(models)
     drawing, axes = panel_grid(
         len(categories), width, 2.0, max(1, min(4, int(_WIDTH / width))), sharex=True, sharey=True
@@ -42,8 +42,8 @@ def distribution_by_category(step: Step) -> Figure:
     offsets = (np.arange(len(models)) - (len(models) - 1) / 2) * 0.8 * _RANGE / max(len(models), 4)
     for axis, category in zip(axes, categories, strict=True):
         for model, offset in zip(models, offsets, strict=True):
-            # A range without an instance has no place on a logarithmic axis, nor has its interval: it would stand as a
-            # wall.
+            # A logarithmic axis has no place for 0: ranges without instances are left out, and their intervals, which
+            # would look like walls.
             rows = table[(table["category"] == category) & (table["model"] == model) & (table["value"] > 0)]
             x = rows["score_low"] + _RANGE / 2 + offset
             axis.vlines(
@@ -88,9 +88,9 @@ def distribution_as_printed(step: Step) -> Figure:
 
 @figure("count", "sg_count")
 def counts_by_category(step: Step) -> Figure:
-    """Figures 4 and 8: instances over the threshold by category, a bar a model; a cross sums the printed table by type.
+    """Figures 4 and 8: instances over the threshold by category, a bar per model; crosses are sums of printed counts.
 
-    A category has as many instances as it has pairs of identities, 60% of them in Race: :func:`rates_by_category`.
+    More pairs of identities give a category more instances (60% are in Race): see :func:`rates_by_category`.
     """
     (table,) = step.tables.values()
     table = table[(table["metric"] == "count") & table["category"].isin(CATEGORIES)]
@@ -118,7 +118,7 @@ def counts_by_category(step: Step) -> Figure:
 
 @figure("rate", "sg_rate")
 def rates_by_category(step: Step) -> Figure:
-    """The share of a category's instances that are over the threshold: what Figures 4 and 8 show of unequal numbers."""
+    """The share of each category's instances over the threshold; Figures 4 and 8 show counts of unequal totals."""
     (table,) = step.tables.values()
     return dot_intervals(
         table[(table["metric"] == "rate") & table["category"].isin(CATEGORIES)],
@@ -194,7 +194,7 @@ def _draw_noise_floor(axis: Axes, wide: pd.DataFrame, style: Style) -> None:
 
 
 def draw_match(table: pd.DataFrame, styles: Styles) -> Figure:
-    """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a look per category.
+    """A point per shared concept, BBQ's bias across and DBB's score up, a panel per model, a style per category.
 
     ``table`` is that of :func:`biasatlas.benchmarks.comparison.compare_dbb_bbq`.
     """
@@ -248,7 +248,7 @@ def _present(names: Sequence[str] | Mapping[str, object], column: pd.Series) -> 
 
 
 def _type_axis(axis: Axes, types: Sequence[str], empty: pd.Series) -> None:
-    """Descriptor types along the y axis, and a word where one has no value."""
+    """Label the y axis with descriptor types, and write "no value" where one has none."""
     axis.set_yticks(range(len(types)), types, fontsize=7)
     axis.tick_params(axis="y", length=0)
     axis.spines[:].set_visible(False)

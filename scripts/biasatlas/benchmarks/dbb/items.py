@@ -30,7 +30,7 @@ _QUESTION_COLUMNS = ("Context", "s1", "s2", "bias type1", "bias type2", "bias_ty
 _VARIATION_COLUMNS = ("id", "s1", "s2", "bias type1", "bias type2")
 _CONCEPT_COLUMNS = ("id", "Concept1", "Concept2", "Explanation", "bias_type", "target")
 
-#: The concept list's type of a concept that was made from a question of BBQ -> BBQ's category of that question.
+#: Type of a concept in the concept list, if made from a question of BBQ -> BBQ's category of that question.
 _BBQ_CATEGORIES = {
     "age": "Age",
     "gender": "Gender_identity",
@@ -75,7 +75,7 @@ def check_questions(folder: str) -> None:
     _read_templates({path.relative_to(folder).as_posix(): path for path in Path(folder).rglob("*.csv")})
 
 
-#: What is wrong with a file of the user's, by its name in `files`, said before any job; ``data``, with their folder.
+#: Checks of the user's own files, made before any job, by name in `files`; ``data`` is their folder.
 CHECKS = {"dataset": check_dataset, "data": check_questions}
 
 #: (type, identity)
@@ -83,7 +83,7 @@ Key = tuple[str, str]
 
 
 def read_items(step: Step) -> pd.DataFrame:
-    """A row per question, a template crossed with a descriptor: fifty a template, in the released file's order.
+    """A row per question, a template crossed with a descriptor: fifty per template, in the released file's order.
 
     ``step.files`` maps upstream paths to paths on disk: ``Questions/*_all_data_questions*.csv`` (the templates) and,
     each optional, ``Questions/*_more_contexts_questions*.csv`` (ten variations of the options for each template, with
@@ -146,7 +146,7 @@ def _rows(path: str | Path, columns: Collection[str]) -> Iterator[tuple[str, dic
 
 
 def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[dict]]:
-    """The file, and a row for each of its question templates, with the original options for variations."""
+    """The file, and a row for each of its question templates, with the original options as the only variations."""
     path = _find(files, _QUESTIONS)
     if path is None:
         raise UserError(
@@ -181,7 +181,7 @@ def _read_templates(files: Mapping[str, str | Path]) -> tuple[str | Path, list[d
 def _add_variations(files: Mapping[str, str | Path], templates: list[dict]) -> None:
     """Put ten variations of each option in place of the original; what is wrong with them goes to ``fault_sg``.
 
-    Variations that name other concepts than the template with their ``id`` are a fault, too: ids that start at 1, or
+    Variations that name other concepts than the template with their ``id`` are a fault, too: their ids start at 1, or
     belong to another file.
     """
     path = files.get("variations") or _find(files, _VARIATIONS)
@@ -212,7 +212,7 @@ def _add_variations(files: Mapping[str, str | Path], templates: list[dict]) -> N
 def _read_variations(
     path: str | Path, templates: list[dict]
 ) -> tuple[list[list[tuple[str, str]]], dict[int, str], list[str]]:
-    """The pairs of options of each template; by template, what says that they are another's; rows of no template."""
+    """(Pairs of options by template, template -> message if they name another's concepts, rows of no template)."""
     pairs: list[list[tuple[str, str]]] = [[] for _ in templates]
     mismatches, unknown = {}, []
     for where, row in _rows(path, _VARIATION_COLUMNS):
@@ -259,7 +259,7 @@ def read_descriptors(table_10: pd.DataFrame, path: str | Path | None) -> pd.Data
 
     ``table_10`` has the columns ``type``, ``identity`` and ``descriptor``; ``path`` is the released
     ``data/descriptors.json``, None where there is none (then ``descriptor_file`` is missing). Columns: those of
-    :func:`biasatlas.benchmarks.dbb.items.read_items` that a descriptor decides.
+    :func:`biasatlas.benchmarks.dbb.items.read_items` that depend on the descriptor.
 
     Raises :class:`UserError` for a file that is not JSON or has an unknown category.
     """
@@ -289,7 +289,7 @@ def read_descriptors(table_10: pd.DataFrame, path: str | Path | None) -> pd.Data
 
 
 def _read_released(path: str | Path, paper: pd.Series) -> tuple[dict[Key, str], dict[Key, str]]:
-    """The file's texts, found by content; and for those not found, the reason."""
+    """(Texts of the file, matched by content; reasons why others were not found), both by type and identity."""
     texts: dict[Key, str] = {}
     strange: list[str] = []
     for category_key, group, text in _released_entries(path):
@@ -332,7 +332,7 @@ def _released_entries(path: str | Path) -> list[tuple[str, str, str]]:
 
 
 def _text(entry: Any, where: str) -> str:
-    """The text of an entry, which is a text or a list of it and its pronouns."""
+    """The text of an entry, which is a text, or a list of a text and its pronouns."""
     text = entry[0] if isinstance(entry, list) and entry else entry
     if not isinstance(text, str):
         raise UserError(f"{where}: {shown(entry)}. Expected a text, or a list that begins with one.")
@@ -340,7 +340,7 @@ def _text(entry: Any, where: str) -> str:
 
 
 def _position(category_key: str, group: str) -> tuple[str, tuple[str, ...], str | None]:
-    """(category, its types, identity) of a group of the file; no identity where Table 10 has none of that name."""
+    """(category, its types, identity) of a group of the file; identity is None if Table 10 has none of that name."""
     category, types = next((category, types) for category, key, types, _ in _FILE_ORDER if key == category_key)
     identities = {identity.lower(): identity for identity in TYPES[category][types[0]]}
     return category, types, identities.get(group.lower())

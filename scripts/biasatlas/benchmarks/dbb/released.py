@@ -1,10 +1,10 @@
 """What DBB's authors published of their filled questions: the dataset, its larger set, and replies to either.
 
 A row has ``Context``, ``ans1`` and ``ans2`` with descriptor, name and pronoun in place, and the concepts ``bias type1``
-and ``bias type2``; it is found by what it says. A name is drawn anew for each descriptor that takes one, but the last
-of a list, which has none. Replies are GPT-4o's, as published, or a user's own in that layout. The files of the authors'
-zip could not be seen when this was written. So a file is told by its columns: :data:`CONTENT`, and one more, with a
-reply or a choice.
+and ``bias type2``; it is matched by this content. A name was drawn anew for each descriptor that takes one, except the
+last of a list, which has none. Replies are GPT-4o's, as published, or a user's own in that layout. We could not see the
+files of the authors' zip when we wrote this. So a file is recognised by its columns: :data:`CONTENT`, and one more,
+with a reply or a choice.
 """
 
 import ast
@@ -40,9 +40,9 @@ Questions = Mapping[tuple[str, str, str], tuple[str, str]]
 _SUFFIXES = (".csv", ".json", ".jsonl")
 #: Columns of the authors' dataset beside CONTENT, and those that programs add: none is a reply.
 _OTHERS = ("Label", "explanation", "bias_type", "target", "id", "index", "Unnamed: 0", "")
-#: What a column of replies is called, where others stand beside it.
+#: How a column of replies is named; used to find it where there are others.
 _NAMED_AS = re.compile(r"repl|respon|answer|output|choice|choose|chosen|predict|result|generat|gpt", re.IGNORECASE)
-#: A choice that is written by the name of its option.
+#: A choice given by its option's letter or column -> the option's number.
 _CHOICES = {"a": 0, "b": 1, "ans1": 0, "ans2": 1}
 _SILENT = ("refused", "ambiguous", "unparseable")
 
@@ -50,7 +50,7 @@ _SILENT = ("refused", "ambiguous", "unparseable")
 def questions(items: pd.DataFrame) -> Questions:
     """Every question of ``items`` as the authors' code may have filled it: with each of the names, or without.
 
-    Raises UserError where the dataset has no ``data/descriptors.json``, whose texts it was filled with.
+    Raises UserError where the dataset has no ``data/descriptors.json``, whose texts the questions hold.
     """
     if items["descriptor_file"].isna().any() and (items["fault_descriptor"] == "").any():
         raise UserError(
@@ -76,7 +76,7 @@ def normal(text: str) -> str:
 
 
 def place(row: Mapping[str, str]) -> tuple[str, str, str]:
-    """What a row is found by in :func:`questions`."""
+    """A row's key in :func:`questions`."""
     return normal(row["Context"]), normal(row["bias type1"]), normal(row["bias type2"])
 
 
@@ -85,10 +85,10 @@ def add_filled(items: pd.DataFrame, path: str | Path) -> pd.DataFrame:
 
     ``path`` is their ``Bias-Dataset.csv``, or the larger set, as CSV or zip: the same columns and ``id``, the
     question's number from 0, with ten rows for each (``filled_samples``, a JSON list of context and two options). A row
-    of the dataset is matched by its content, and so strangers and rows that are there twice are counted in the log; a
-    question without a row has a ``fault``. The larger set goes by ``id``, and its options stand as they are: the
-    authors' notebook takes those of template ``id % 50`` for ``id // 50``, so that two identities have different ones.
-    The log counts these, too.
+    of the dataset is matched by its content; the log counts rows that are no question or repeat one, and a question
+    without a row has a ``fault``. The larger set is matched by ``id``, and its options stay as they are: the authors'
+    notebook takes those of template ``id % 50`` for ``id // 50``, so that two identities have different ones. The log
+    counts these, too.
 
     Raises UserError for a file without these columns, and where no row is one of the questions.
     """
@@ -101,7 +101,7 @@ def add_filled(items: pd.DataFrame, path: str | Path) -> pd.DataFrame:
 
 
 def check_dataset(path: str | Path) -> None:
-    """Raise UserError for a file that :func:`add_filled` could read nothing of, from its first row."""
+    """Raise UserError if the first row shows that :func:`add_filled` cannot read the file."""
     with unpacked(path, ".csv") as files:
         if not files:
             raise UserError(
@@ -177,14 +177,14 @@ def import_responses(step: Step) -> pd.DataFrame:
 def read_replies(step: Step) -> pd.DataFrame:
     """A response for each request, from CSV or JSON files, or a zip of them, that hold questions and replies.
 
-    A row is matched by what it says, never by its place. Its reply is a text, parsed as the protocol says, a letter, or
-    a list of either; several rows of a question, and several columns that differ in their number (``reply_1``,
+    A row is matched by its content, never by its position. Its reply is a text, parsed as the protocol says, a letter,
+    or a list of either; several rows of a question, and several columns that differ in their number (``reply_1``,
     ``reply_2``), are draws. The probability of an option is its frequency among a question's draws. A request without a
     row is "failed", one in the other order of the options "not_applicable". The log says how many rows are no question,
     how many questions have another number of draws than most, and which files have no such columns.
 
-    Raises UserError where no file can be understood, and where a file's replies may be in several columns (``column``
-    names one) or none of them names an option.
+    Raises UserError where no file has such columns, where a file's replies may be in several columns (``column`` names
+    one), and where no reply names an option.
     """
     return _responses(step.files, step.items, step.requests, step.column)
 
@@ -194,11 +194,11 @@ FORMATS = {"replies": read_replies}
 
 
 def check_replies(path: str | Path) -> None:
-    """Raise UserError for a file that :func:`read_replies` could read nothing of, from its first row."""
+    """Raise UserError if the first row shows that :func:`read_replies` cannot read the file."""
     next(_rows({Path(path).name: Path(path)}, ""))
 
 
-#: What is wrong with a file of the user's own predictions, by its format, said before any job.
+#: Checks of a file of the user's own predictions, made before any job, by format.
 CHECKS = {"replies": check_replies}
 
 
@@ -265,7 +265,7 @@ def _choice(reply: str, texts: list[str]) -> int | None:
 
 
 def _rows(files: Mapping[str, Path], column: str) -> Iterator[tuple[str, Mapping[str, Any], list[str]]]:
-    """(place, row, replies) of each row of the files that are understood."""
+    """(place, row, replies) of each row of the files that have the columns."""
     strange: dict[str, str] = {}
     understood = False
     for path in files.values():

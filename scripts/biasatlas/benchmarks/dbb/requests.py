@@ -24,8 +24,8 @@ from biasatlas.resources import Resources
 from biasatlas.userfiles import read_text
 
 #: The one line that each wrapper of the authors' code sends before a prompt (`src/llm_utils.py`); the paper prints
-#: none. Words of theirs are fetched where a checksum says what a file must be. Of this file none is known, and the line
-#: is in common use.
+#: none. We fetch the authors' texts where we know the file's checksum. For this file we know none, and the line is in
+#: common use.
 _SYSTEM_PROMPT = "You are a useful assistant."
 #: Value of the option ``prompt`` -> the released file that has the words.
 _CHOICE = {"table11": "evaluate_probs", "released": "evaluate_probs", "short": "evaluate"}
@@ -132,7 +132,7 @@ def _likelihoods(items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions,
             "request_id": item_ids + "/" + pd.Series(option.astype(str)) + "/" + variation.astype(str),
             "item_id": item_ids,
             "kind": "likelihood",
-            # Categories, for one and a half million rows have few different texts.
+            # Categorical, since one and a half million rows have few different texts.
             "messages": pd.Categorical([messages[context] for context in shown]),
             "prefix": "",
             "continuation": pd.Categorical(list(continuations)),
@@ -164,8 +164,8 @@ def faults(items: pd.DataFrame, task: str, options: DBBOptions) -> pd.Series:
 def fill(items: pd.DataFrame, options: DBBOptions, name: str = "") -> pd.DataFrame:
     """``items`` with ``context``, ``option_1`` and ``option_2`` filled, and ``pronoun`` as the options use it.
 
-    Where the data hold the questions as the authors filled them, they stay so, whatever the options say. ``name`` takes
-    the place of every name that the options would choose. ``items`` may be any rows of
+    Questions that the data hold as the authors filled them stay as they are, whatever the options say. ``name``
+    replaces every name that the options would choose. ``items`` may be any rows of
     :func:`~biasatlas.benchmarks.dbb.items.read_items` that have no fault. With ``placeholder: released``, an option
     without placeholder becomes that of the preceding template in ``items``.
 
@@ -221,8 +221,8 @@ def _templates_and_pronouns(
 ) -> list[tuple[str, str]]:
     """(template, pronoun) of each item's option.
 
-    In the authors' code an option without placeholder leaves a variable as it was: the one for Gender's male identity
-    since the preceding template's last male question, the other one since that template's last question.
+    In the authors' code an option without placeholder leaves a variable at its earlier value: for Gender's male
+    identity that of the preceding template's last male question, else that of the preceding template's last question.
     """
     pairs = list(zip(items[column], pronouns, strict=True))
     if placeholder == "all":
@@ -290,11 +290,11 @@ def fill_context(template: str, descriptor: str, pronoun: str, descriptor_text: 
 def fill_variations(
     items: pd.DataFrame, filled: pd.DataFrame, options: DBBOptions
 ) -> tuple[list[list[str]], list[list[str]]]:
-    """The variations of the first and of the second option of each item, ``filled`` as :func:`fill` gives them.
+    """The filled variations of the first and of the second option of each item; ``filled`` is from :func:`fill`.
 
     ``sg_lookup`` "modulo_50" takes those of the template whose number is the item's row among its template's fifty.
-    ``sg_pronoun`` "released" looks for "He" or "His" in the original options, which "Her" contains too; for the second
-    option it looks for "He" in the first one; and the plain replacement undoes the possessive one.
+    ``sg_pronoun`` "released" takes "He" where the original first option contains "He" (as in "Her") or the option
+    itself "His", else "She"; possessives become "He's" and "She's".
     """
     originals = list(zip(filled["option_1"], filled["option_2"], strict=True))
     texts = []
@@ -353,10 +353,10 @@ def typographic(text: str) -> str:
     return re.sub(r"(?<!\w)'(.*?)'(?!\w)", "‘\\1’", text)
 
 
-#: Columns of items whose words a model's word frequencies are counted in.
+#: Columns of items in which the word frequencies of a simulated model are counted.
 TEXTS = ("context", "option_1", "option_2")
 
-#: (type, identity) -> half of 1 for the first of a type's identities to minus half for the last.
+#: (type, identity) -> its place among the type's identities, from 0.5 for the first to -0.5 for the last.
 _PLACE = {
     (type_, identity): evenly(place, len(identities))
     for type_, identities in IDENTITIES.items()
@@ -365,10 +365,10 @@ _PLACE = {
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` of the first concept's option: its identity's place, by a template's sign; else minus that.
+    """``stereotype_sign`` of the first concept's option is half its identity's place times the template's sign (1, -1).
 
-    A bias is thus the log odds ratio of a template's options between the first and the last identity of a type, the
-    same in all of its types. A template is a cluster.
+    The other option has minus that. So a bias is the log odds ratio of a template's options between the first and the
+    last identity of a type, the same in all of its types. A template is a cluster.
     """
     items, requests = step.items, step.requests
     at = pd.Index(items["item_id"]).get_indexer(requests["item_id"])  # a table of all texts would be gigabytes

@@ -48,7 +48,7 @@ def composition(step: Step[DBBOptions]) -> pd.DataFrame:
     """``instances``: the number of test instances by category; ``failed`` counts those whose template has a fault.
 
     A count of the data, so answers that refuse or cannot be read do not matter. The paper's appendix also writes 27,864
-    for Religions, which would not add up to its 103,649. Its numbers stand beside those of its own templates only.
+    for Religions, which would not add up to its 103,649. Its numbers are shown only beside those of its own templates.
     """
     printed = step.published("dbb_composition").set_index("category")["test_instances"]
     printed["All"] = str(printed.astype(int).sum())
@@ -70,7 +70,7 @@ def consistency(step: Step[DBBOptions]) -> pd.DataFrame:
 
 @table("bias")
 def bias(step: Step[DBBOptions]) -> pd.DataFrame:
-    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts as in Table 4."""
+    """:func:`bias_estimates` by category and over all; beside them Table 1, and Figure 4's counts from Table 4's."""
     printed = step.published("dbb_models")
     printed = printed[printed["benchmark"] == "DBB"].assign(category="All", metric=printed["measure"].map(_PRINTED))
     printed = pd.concat([printed, _counts_by_category(step.published("dbb_descriptor_stats"))])
@@ -85,7 +85,7 @@ def descriptors(step: Step[DBBOptions]) -> pd.DataFrame:
 
 @table("sg_bias")
 def sg_bias(step: Step[DBBOptions]) -> pd.DataFrame:
-    """:func:`bias_estimates` of semi-generation; beside them Table 8, and Figure 8's counts as Table 9 adds up."""
+    """:func:`bias_estimates` of semi-generation; beside them Table 8, and Figure 8's counts from Table 9's."""
     printed = _long(step.published("dbb_sg_models").assign(category="All"), _KEYS)
     printed = pd.concat([printed, _counts_by_category(step.published("dbb_sg_descriptor_stats"))])
     return beside(_estimates(step, _KEYS, by_category), _KEYS, printed, step.published_as)
@@ -102,13 +102,13 @@ def sg_descriptors(step: Step[DBBOptions]) -> pd.DataFrame:
 def name_draws(step: Step[DBBOptions]) -> pd.DataFrame:
     """How far Table 1 (all categories) and Table 4 move over 20 draws of the names, which the paper made once.
 
-    A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19;
-    instances without a name are those of MCQ. ``count_sd`` and ``mean_score_sd`` are standard deviations over the
-    draws, ``count_range`` and ``mean_score_range`` the largest less the smallest; missing where no question with a name
-    has a score. Sampled answers to two names differ by chance, too, which is in them. Types without names are left out,
-    and models that were asked with none.
+        A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19;
+        instances without a name are those of MCQ. ``count_sd`` and ``mean_score_sd`` are standard deviations over the
+        draws, ``count_range`` and ``mean_score_range`` the largest less the smallest; missing where no question with a name
+        has a score. They include chance differences between sampled answers to two names. Types without names are left out,
+    and models that were asked no question with a name.
 
-    Raises UserError where a model has not answered MCQ.
+        Raises UserError where a model has not answered MCQ.
     """
     rows = []
     for model, scores in step.scores.groupby("model", sort=False):
@@ -193,7 +193,7 @@ def refusals(step: Step[DBBOptions]) -> pd.DataFrame:
     - ``unanswered_rate``: the sum of these, which the paper prints as refuse rate (Table 5)
     - ``unresolved_rate``: probability that was not followed to the end of an answer
 
-    A question is in as many instances as its type has other identities, so an instance weighs by their inverse. A
+    A question is in as many instances as its type has other identities, so an instance has the inverse as its weight. A
     question without an answer (a failed request, or a fault of the data) is left out. ``n`` counts the instances of
     which both questions were answered, whatever the answers say.
     """
@@ -259,7 +259,7 @@ def associations(step: Step[DBBOptions]) -> pd.DataFrame:
 
 
 def _direction(instance: Mapping[str, object]) -> dict[str, object]:
-    """An instance's identities and concepts, the identity first that goes with the first concept."""
+    """An instance's identities and concepts, beginning with the identity that goes with the first concept."""
     identities = instance["identity_1"], instance["identity_2"]
     first, second = identities if instance["shift"] > 0 else reversed(identities)
     return dict(zip(_DIRECTION, (first, instance["concept_1"], second, instance["concept_2"]), strict=True))
@@ -270,12 +270,12 @@ def _direction(instance: Mapping[str, object]) -> dict[str, object]:
 def published_associations(step: Step[DBBOptions]) -> pd.DataFrame:
     """``directed_score`` of each association that Tables 6 and 7 print: (p_1 - p_2) x 100, in points, -100 to 100.
 
-    Positive where it goes the way that the paper lists it. A concept pair that the data lack has no value.
+    Positive where it has the direction that the paper lists. A concept pair that the data lack has no value.
     """
     tables = {"Table 6": "dbb_top_associations", "Table 7": "dbb_further_associations"}
     printed = pd.concat([step.published(name).assign(published_in=number) for number, name in tables.items()])
     keys = ["category", "type", *_DIRECTION]
-    # Either identity may come first in an instance, and either concept in a template; each exchange turns the sign.
+    # Either identity may come first in an instance, and either concept in a template; each exchange reverses the sign.
     exchanged = {"identity_1": "identity_2", "identity_2": "identity_1"}
     turned = {"concept_1": "concept_2", "concept_2": "concept_1"}
     views = [(1, {}), (-1, exchanged), (-1, turned), (1, exchanged | turned)]
@@ -297,8 +297,8 @@ def published_associations(step: Step[DBBOptions]) -> pd.DataFrame:
 def replication(step: Step[DBBOptions]) -> pd.DataFrame:
     """A row for each printed number that other printed numbers imply; no score is read.
 
-    ``published_in`` names its table and ``quantity`` what it is of. ``value`` is what the others give, ``published``
-    what is printed and ``difference`` the first minus the second, in exact decimals. ``n`` is 0: no unit was scored.
+    ``published_in`` names its table and ``quantity`` the category, model or type. ``value`` follows from the others,
+    ``published`` is printed, ``difference`` is the first minus the second, in exact decimals. ``n`` is 0: none scored.
     """
     composition = step.published("dbb_composition").astype({"test_instances": int})
     rows = [

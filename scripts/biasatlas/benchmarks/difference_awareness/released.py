@@ -1,7 +1,7 @@
 """The pickles of Wang et al. (2025): their questions as items, and replies as choice responses.
 
-They are read without running anything that they name. Of lists, texts and numbers a pickle names nothing. The authors'
-files name three things beside: ``argparse.Namespace`` (the options of their script), and for a few columns
+They are read without running anything that they name. A pickle of lists, texts and numbers names nothing. The authors'
+files name three more things: ``argparse.Namespace`` (the options of their script), and for a few columns
 ``numpy.core.multiarray.scalar`` with ``numpy.dtype``. Stand-ins here take their places; any other name is refused
 before it is imported.
 """
@@ -20,7 +20,7 @@ from biasatlas.benchmarks.shared.parsing.named import PARSERS
 from biasatlas.benchmarks.shared.predictions import responses
 from biasatlas.errors import UserError
 
-#: Number of a set's questions in `differ` in the authors' script; those in `equal` have the next.
+#: Set -> the number of its questions in `differ` in the authors' script; those in `equal` have the next number.
 _SETS = {"D1": 1000, "D2": 1002, "D3": 1004, "D4": 1006, "N2": 1010, "N3": 1012, "N4": 1014}
 
 

@@ -14,7 +14,7 @@ _NUMBER = 200
 
 
 def import_responses(step: Step) -> pd.DataFrame:
-    """A response for each case: the replies are in the order of ``explicit.jsonl``, and have no other name."""
+    """A response for each case: the replies have no ids, and are in the order of ``explicit.jsonl``."""
     (said,) = replies_of(step, _NUMBER, _NUMBER)
     if len(said) != len(step.items):
         raise UserError(

@@ -17,9 +17,9 @@ from biasatlas.errors import UserError
 from biasatlas.sources import PACKED
 from biasatlas.userfiles import listed
 
-#: Folder of the first run; and of the second, of Claude's baseline and placebos in another harness.
+#: Folders of the first run, and of the second: Claude's baseline and placebos in another harness.
 FIRST, SECOND = "results", "results-clean"
-#: Ends the name of a release that is of the second run.
+#: How the name of a release from the second run ends.
 _CONTROLS = "-controls"
 
 
@@ -52,8 +52,8 @@ def published(pack: Path) -> Iterator[tuple[str, str, bytes]]:
 
 
 def read_items(step: Step) -> pd.DataFrame:
-    """The cases of a folder of CSV files; or those that published replies are to, whose document says where its text
-    is."""
+    """The cases of a folder of CSV files; or those that the published replies answer, whose documents say where their
+    texts are."""
     pack = step.files.get(FIRST + PACKED)
     if pack is None:
         return items.read_items(step)

@@ -37,15 +37,15 @@ TASKS = ("PC", "SC", "SS", "BA", "BS")
 
 _FAMILY_AND_SIZE = re.compile(r"^(?P<family>.+?)-?(?P<size>\d+(?:\.\d+)?)[Bb](?:-|$)")
 
-#: Where a sentence takes its word.
+#: Stands in a sentence for its word.
 PLACEHOLDER = "[PLH]"
 
-#: Severities that a reply is read as: the instances' own scores have at most one decimal.
+#: Severities that a reply can state: at most one decimal, like the instances' own scores.
 SEVERITIES = tuple(f"{tenths / 10:g}" for tenths in range(101))
 
 #: ``words`` is a JSON list, ``severity`` the annotators' score from 0 to 10; ``context`` may be empty. ``fault`` says
-#: what is wrong with an instance that breaks the format, ``fault_in`` in which tasks it is not asked for that, with
-#: blanks between.
+#: what is wrong with an instance that breaks the format, ``fault_in`` the tasks that leave it out for that, with blanks
+#: between.
 ITEM_COLUMNS: Columns = {
     "item_id": "string",
     "category": "string",
@@ -62,7 +62,7 @@ ITEM_COLUMNS: Columns = {
 
 #: Key columns of a task's requests. ``prompt_set`` is original or alternative; ``subcategory`` is the right one.
 #: ``sampling`` names the settings that fill what a request leaves missing: "table8" those in the model's entry,
-#: "checkpoint" those of its generation configuration; missing: the request has all of its own.
+#: "checkpoint" those of its generation configuration; missing: the request itself has all settings.
 REQUEST_KEYS: dict[str, Columns] = {
     "PC": {"word": "string"},
     "SC": {"prompt_set": "string", "subcategory": "string", "sampling": "string"},
@@ -75,10 +75,10 @@ REQUEST_KEYS: dict[str, Columns] = {
 _FIRST = ("item_id", "sentence_id", "subcategory", "prompt_set", "repeat")
 #: MASSES are shares of the replies (or of their probability) behind a row.
 _LAST = ("score", *MASSES, "status", "detail")
-#: Of replies: 100 is the least biased score.
+#: For the tasks with replies; 100 is the least biased score.
 CASE_COLUMNS = tuple(f"score{case}" for case in CASES)
 
-#: What a score is made from stands between: ``nll_`` in nats, ``p_`` probabilities, criteria as the judge scored them.
+#: Between these columns is what a score is made from: ``nll_`` in nats, ``p_`` probabilities, the judge's criteria.
 SCORE_COLUMNS: dict[str, tuple[str, ...]] = {
     "PC": (*_FIRST, "words", "nll_mean", "nll_variance", *_LAST),
     "SC": (*_FIRST, "sentence", "p_correct", "p_named", *_LAST, *CASE_COLUMNS),
@@ -87,7 +87,7 @@ SCORE_COLUMNS: dict[str, tuple[str, ...]] = {
     "BS": (*_FIRST, "severity", "model_severity", *_LAST, *CASE_COLUMNS),
 }
 
-#: Sentences of a subcategory are alike, but Table 3 lists all subcategories there are: a claim is for other sentences.
+#: A claim is about other sentences of the same subcategories: they are alike, and Table 3 lists all subcategories.
 DESIGN = {
     "subcategory": Factor(scores=("subcategory",), items=("subcategory",)),
     "template": Factor(scores=("sentence_id",), items=("sentence_id",), within="subcategory", sampled=True),
@@ -119,6 +119,6 @@ def other_names(resources: "Resources") -> dict[str, list[str]]:
 
 
 def family_and_size(name: str) -> tuple[str, float] | None:
-    """What a model's name says of its family and size in billions of parameters; None where it says neither."""
+    """(family, size in billions of parameters) from a model's name; None if the name does not have both."""
     match = _FAMILY_AND_SIZE.search(name)
     return (match["family"], float(match["size"])) if match else None

@@ -20,13 +20,13 @@ from biasatlas.benchmarks.shared.styles import Style, Styles
 #: Characters that :data:`CJK_FONT` can draw.
 _FONT_HAS = frozenset(map(chr, get_font(CJK_FONT).get_charmap()))
 
-#: Panels of a row, in figures with a panel per category, and of one with long names in them.
+#: Panels in a row: in figures with a panel per category, and in the one whose panels have long names.
 _COLUMNS, _PANELS = 4, 3
-#: Percent of replies that could not be read from which a score stands in brackets.
+#: A score stands in brackets if more than this percentage of replies could not be read.
 _MOST = 50
 #: The paper says of its Figure 5 that most sentences are below this.
 _LOW = 0.2
-#: Colours and markers of the references beside SS scores: those of no model.
+#: Names, colours and markers of the references beside SS scores; no model has these.
 _REFERENCES = {
     "coin_flip_score": ("coin flip", Style("0.5", "P")),
     "fixed_ranking_score": ("fixed ranking", Style("0.5", "v")),
@@ -125,7 +125,7 @@ def sizes(step: Step) -> Figure:
 
 @figure("task_sizes")
 def task_sizes(step: Step) -> Figure:
-    """Mean over categories by model size, a panel per task: what section 5.2 says of SS and of the others."""
+    """Mean over categories by model size, a panel per task; section 5.2 discusses SS and the others."""
     return _by_size(step.tables["task_sizes"], "task", TASKS)
 
 
@@ -167,7 +167,7 @@ def _draw_family(axis: Axes, rows: pd.DataFrame, family: str, colour: np.ndarray
 
 @figure("word_clouds")
 def word_clouds(step: Step) -> Figure:
-    """Figure 9: each category's frequent words, larger where more frequent; without those of rare characters."""
+    """Figure 9: each category's frequent words, larger if more frequent; without those that the font cannot draw."""
     table = step.tables["words"]
     categories = _in_order(table["category"])
     if not categories:
@@ -228,9 +228,9 @@ def scores(step: Step) -> Figure:
 
 @figure("scenario_selection")
 def scenario_selection(step: Step) -> Figure:
-    """SS beside what a coin and a ranking score, and the percentage of answers A: position bias raises the score, too.
+    """SS scores, those of a coin and a fixed ranking, and the percentage of answers A: position bias raises SS, too.
 
-    The references are of the lists of the first model; both answer A half of the time, since both orders are asked.
+    References are for the first model's lists of words; they answer A half of the time, since both orders are asked.
     """
     table = step.tables["scores"]
     table = table[table["task"] == "SS"]
@@ -260,7 +260,7 @@ def scenario_selection(step: Step) -> Figure:
 
 
 def _in_order(categories: pd.Series | pd.Index) -> list[str]:
-    """Those of ``categories`` that there are, in the paper's order."""
+    """The distinct ``categories``, in the paper's order."""
     return [name for name in CATEGORIES if name in set(categories)]
 
 

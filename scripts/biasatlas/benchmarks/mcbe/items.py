@@ -23,7 +23,7 @@ from biasatlas.userfiles import shown
 _SHEET_COLUMNS = ("context", "sentence", "words", "subtype", "explanation", "score")
 _SEPARATOR = "，"
 
-#: Stems of the published workbooks and other spellings of a category's name, letters alone.
+#: Letters of a workbook's name, as published or spelled otherwise -> category.
 _SPELLINGS = {
     "socioeco": "socioeconomic_status",
     "socioeconomic": "socioeconomic_status",
@@ -34,7 +34,7 @@ _SPELLINGS = {
 #: Sizes that the printed scores imply where they differ from Table 6 by one instance.
 _ALSO_ACCEPTED = {"religion": 269, "health": 270}
 _FAULTS_SHOWN = 20
-#: Column -> tasks that an instance is lost to by a fault in it; by one in any other column it is lost to all.
+#: Column -> tasks that leave out an instance with a fault in it; a fault in any other column concerns all tasks.
 _LOST = {"context": ("PC", "SC", "SS"), "subtype": ("SC",), "explanation": ("BA",), "score": ("BS",)}
 #: Tasks that compare sentences with different words.
 _COMPARE_WORDS = ("PC", "SS")
@@ -131,7 +131,7 @@ def check_workbooks(folder: str) -> None:
             raise UserError(fault)
 
 
-#: What is wrong with files of the user's, said before any job: ``data``, their folder.
+#: Checks of the user's own files, made before any job: ``data`` is their folder.
 CHECKS = {"data": check_workbooks}
 
 
@@ -172,7 +172,7 @@ def _category(name: str) -> str | None:
 
 
 def _read_workbook(path: Path, category: str, allowed: Sequence[str], as_authors: bool) -> Iterator[dict | str]:
-    """An item for each row, with its fault if it has one; a fault alone, in words, where the rows cannot be read."""
+    """Yield an item for each row, with its fault if it has one; or only a message where the rows cannot be read."""
     (_, rows), *others = _sheets(path)
     extra = [title for title, cells in others if any(map(any, cells))]
     if extra:
@@ -219,7 +219,7 @@ def _sheets(path: Path) -> list[tuple[str, list[list[str]]]]:
 def _rows(values: Any, formulas: Any) -> list[list[str]]:
     """The cells of a sheet as text: their values, and a formula as written where its value was never computed."""
     for sheet in (values, formulas):
-        sheet.reset_dimensions()  # rows beyond the range that a file gives for them would be lost
+        sheet.reset_dimensions()  # rows beyond the range that a file declares would be lost
     pairs = zip(values.iter_rows(values_only=True), formulas.iter_rows(values_only=True), strict=True)
     return [[_text(old if new is None else new) for new, old in zip(*cells, strict=True)] for cells in pairs]
 
@@ -229,7 +229,7 @@ def _text(cell: object) -> str:
 
 
 def _contents(row: dict[str, str], lost: Collection[str]) -> dict[str, str | float]:
-    """What is asked about; what no task is asked about, nor its fault says, is not kept."""
+    """A row's columns of items; its texts are dropped if no task asks about it."""
     texts = dict.fromkeys(_SHEET_COLUMNS, "") if len(lost) == len(TASKS) else row
     return {
         "context": texts["context"],
@@ -242,7 +242,7 @@ def _contents(row: dict[str, str], lost: Collection[str]) -> dict[str, str | flo
 
 
 def _as_in_table_3(subtype: str, allowed: Sequence[str]) -> str:
-    """The one of ``allowed`` that differs in width and blanks at most ("others" is spelled both ways), or as it is."""
+    """The name in ``allowed`` that is ``subtype`` but for width, blanks and the spelling of "others"; else as it is."""
     return next((name for name in allowed if _plain(name) == _plain(subtype)), subtype)
 
 
@@ -251,7 +251,7 @@ def _plain(subtype: str) -> str:
 
 
 def _faults(row: dict[str, str], allowed: Sequence[str], as_authors: bool) -> Iterator[tuple[str, Sequence[str]]]:
-    """What is wrong with each wrong cell (column, value, what was expected), and the tasks that it matters to."""
+    """Yield a message for each wrong cell (column, value, what was expected), and the tasks that it matters to."""
     for column in _SHEET_COLUMNS:
         cell, lost = row[column], _LOST.get(column, TASKS)
         if cell.startswith("="):
@@ -270,7 +270,7 @@ def _faults(row: dict[str, str], allowed: Sequence[str], as_authors: bool) -> It
 
 
 def _format_faults(column: str, cell: str, allowed: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
-    """What the authors' code would take for something else."""
+    """Yield the faults of a cell that the authors' code would take for something else, and their tasks."""
     words = [word.strip() for word in cell.split(_SEPARATOR)]
     if column == "sentence" and PLACEHOLDER not in cell:
         said = f"sentence: {shown(cell)} has no placeholder {PLACEHOLDER} (half-width brackets). Add it."

@@ -25,7 +25,7 @@ _COLUMNS = ["request_id", "item_id", "criterion", "prompt", "labels", "parser"]
 
 
 def rubric(resources: Resources) -> pd.DataFrame:
-    """Table 5: ``criterion`` and ``max_score`` (int). Its weights are in a file of their own: no judge needs them."""
+    """Table 5: ``criterion`` and ``max_score`` (int). Its weights are in another file, since no judge needs them."""
     return resources.csv("mcbe/judge_rubric.csv").astype({"max_score": int})
 
 
@@ -37,9 +37,9 @@ def build_judge_requests(step: Step[McBEOptions]) -> pd.DataFrame:
     requests are of kind choice over the criterion's scores in halves, else of kind generation.
 
     The step's ``judgements`` are the judge's responses so far: a request with fewer readable replies than
-    ``judge_grades`` comes back with one more repeat, up to ``judge_attempts``; the others as they were. Answering from
-    the store, only the new repeats are asked. When the requests come back as they were, the judge is done. No rows:
-    there is nothing to judge.
+    ``judge_grades`` comes back with one more repeat, up to ``judge_attempts``; the others come back unchanged. The
+    store answers the old repeats, so only new ones are asked. The judge is done when all requests come back unchanged,
+    or there are no rows.
     """
     if step.task != "BA":
         raise ValueError(f"task {step.task} has no judge")
@@ -65,7 +65,7 @@ def build_judge_requests(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _questions(answers: pd.DataFrame, options: McBEOptions, resources: Resources) -> list[dict]:
-    """What the judge is asked of each of ``answers``, by criterion."""
+    """The judge's requests about each of ``answers``, one for each criterion."""
     criteria = list(rubric(resources).itertuples())
     prompts = judge_prompts(options.judge_template, {row.criterion: row.max_score for row in criteria}, resources)
     return [
@@ -85,7 +85,7 @@ def _questions(answers: pd.DataFrame, options: McBEOptions, resources: Resources
 def _with_attempts(
     requests: pd.DataFrame, judgements: pd.DataFrame, options: McBEOptions, resources: Resources
 ) -> pd.DataFrame:
-    """``requests`` with one repeat more than were asked where too few replies can be read, up to ``judge_attempts``."""
+    """``requests`` with one more repeat than so far where too few replies can be read, up to ``judge_attempts``."""
     asked = judgements.groupby("request_id").size()
     grades = _grades(judgements, options, resources).groupby("request_id")["score"].count()
     repeats, read = (requests["request_id"].map(counts).fillna(0).astype(int) for counts in (asked, grades))
@@ -112,8 +112,8 @@ def score_labels(max_score: int) -> list[str]:
 def read_judgements(judgements: pd.DataFrame, options: McBEOptions, resources: Resources) -> pd.DataFrame:
     """A row per judge request: ``request_id``, ``criterion``, ``score``, ``outcome``: "ok" or why there is no score.
 
-    Of sampled replies the first ``judge_grades`` that can be read count, and must agree: else the outcome is
-    "ambiguous", as of a reply with several grades. Of probabilities it is the expectation over the readable mass.
+    The first ``judge_grades`` sampled replies that can be read count, and must agree: else the outcome is "ambiguous",
+    as for a reply with several grades. With probabilities, the score is the expectation over the readable mass.
     """
     grades = _grades(judgements, options, resources)
     read = grades[grades["score"].notna()]
@@ -158,7 +158,7 @@ def _expected_score(status: str, probabilities: str, top: int) -> float | str:
 
 
 def _stated_score(status: str, text: str, top: int, judge_parse: str) -> float | str:
-    """A reply's number, or why there is none; as released (first_integer) of any value, else 0 to ``top``."""
+    """A reply's number, or why there is none; any number as released (first_integer), else one from 0 to ``top``."""
     return number(judge_parse, text, top) if status in ("ok", "truncated") else status
 
 
@@ -185,8 +185,8 @@ def build_order_requests(step: Step) -> pd.DataFrame:
 def judge_prompts(source: str, maxima: Mapping[str, int], resources: Resources) -> dict[str, str]:
     """Criterion -> its prompt for the judge, with slots ``{answer}`` and ``{explanation}``.
 
-    ``maxima`` are the criteria of the rubric, in its order, with the highest score of each. The paper's prompt is one
-    for all, and its criteria are those of the code, since print has them in English alone.
+    ``maxima`` maps the criteria of the rubric, in its order, to their highest scores. The paper has one prompt for all;
+    its criteria are taken from the code, since the paper prints them in English only.
     """
     if source == "ours":
         ours = resources.yaml("prompts/mcbe/judge.yaml")

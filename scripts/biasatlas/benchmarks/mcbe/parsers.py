@@ -48,9 +48,9 @@ def _first(pattern: str, text: str) -> float | None:
 
 
 def number(name: str, text: str, top: float) -> float | str:
-    """A reply's number, read as the options ``bs_parse`` and ``judge_parse`` name it, or why there is none.
+    """A reply's number, or why there is none; ``name`` is a value of the options ``bs_parse`` and ``judge_parse``.
 
-    The authors' parsers check no range; ours wants 0 to ``top``.
+    The authors' parsers check no range; ours accepts 0 to ``top``.
     """
     if name == "decimal":
         value = stated_number(text, Decimal(0), Decimal(str(top)))
@@ -104,6 +104,6 @@ PARSERS: dict[str, Parser] = {
 
 
 def read_reply(parser: str, text: str, labels: Sequence[str]) -> Answer:
-    """A whole reply, as the parser of this name has it."""
+    """The answer that the parser of this name finds in a whole reply."""
     whole = PARSERS[parser].whole if parser in PARSERS else REPLIES[parser]
     return whole(text, Options.of(labels))

@@ -24,14 +24,14 @@ from biasatlas.errors import UserError
 from biasatlas.stats.intervals import clopper_pearson
 from biasatlas.userfiles import check_texts, read_csv_rows, shown
 
-#: Points of Rouge-L in a range of the distribution.
+#: Width of a range of Rouge-L in the distribution.
 _RANGE = 0.02
 #: First letters of jieba's tags of pronouns, adverbs, conjunctions, prepositions, numerals, measures, particles,
 #: interjections.
 _GRAMMAR = "rdcpmquyoe"
 #: Two letters or more, but for the paper's stop words.
 _WORD = re.compile(r"(?!(?:然后|一些|那些|可能)$)[^\W\d_]{2,}")
-#: Lower bounds of Table 4's levels: 0 to 1, to 3, to 5, to 8, to 10; only the last holds its upper bound.
+#: Bounds between Table 4's levels: 0 to 1, to 3, to 5, to 8, to 10; only the last level includes its upper bound.
 _LEVELS = (1, 3, 5, 8)
 
 #: Means as printed below Tables 10 and 13.
@@ -80,7 +80,7 @@ def similarity(step: Step[McBEOptions]) -> pd.DataFrame:
 
 @metric("rouge_l")
 def rouge_l(sentences: list[str]) -> np.ndarray:
-    """Mean Rouge-L (F1 over characters, 0 to 1) of each of ``sentences`` with all others; missing of a single one.
+    """Mean Rouge-L (F1 over characters, 0 to 1) of each of ``sentences`` with all others; missing for a single one.
 
     A sentence is not compared with itself; repeated instances are. F1 of the longest common subsequence is rapidfuzz's
     normalised indel similarity.
@@ -102,7 +102,7 @@ def sentence_shares(means: pd.Series) -> dict[float, float]:
 @table("words")
 @metric("occurrences")
 def words(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Figure 9: how often a category's default sentences have their most frequent words; ``n`` counts all words.
+    """Figure 9: counts of the most frequent words in a category's default sentences; ``n`` counts all words.
 
     Words are cut and tagged by jieba and have two characters at least. Words of grammar (pronouns, numerals, adverbs,
     prepositions, conjunctions, particles) and the four that the paper names are stop words.
@@ -123,7 +123,7 @@ def words(step: Step[McBEOptions]) -> pd.DataFrame:
 
 
 def _distinct(scores: pd.DataFrame) -> pd.DataFrame:
-    """A row per instance, whoever answered it, but for those that break the format."""
+    """A row per instance, whichever models answered it, without those that break the format."""
     return scores[~_broken(scores)].drop_duplicates(["category", "item_id"])
 
 
@@ -135,7 +135,7 @@ def _failed(scores: pd.DataFrame) -> defaultdict[str, Counts]:
 
 
 def _broken(scores: pd.DataFrame) -> pd.Series:
-    """Whether an instance breaks the format: it has no sentence, which is missing once a file held it."""
+    """Whether an instance breaks the format: its sentence is empty, or missing (as an empty one comes from a file)."""
     return scores["sentence"].isna() | (scores["sentence"] == "")
 
 
@@ -176,8 +176,8 @@ def judge_agreement(step: Step[McBEOptions]) -> pd.DataFrame:
     """Table 13: how often judge and people prefer the same of two models, and the mean over pairs.
 
     The CSV has a row per pair of answers: ``model_a``, ``model_b``, ``item_id``, ``judge`` and ``human``, each of them
-    a, b or tie. A printed rate stands beside a pair of models that bear the paper's names, or are configured as
-    ``published_as`` such. Raises :class:`UserError` naming file, line and column.
+    a, b or tie. A printed rate stands beside a pair of models that have the paper's names, or name them as
+    ``published_as``. Raises :class:`UserError` naming file, line and column.
     """
     ratings = _read(step.scores, ("model_a", "model_b", "item_id", "judge", "human"))
     for column in ("judge", "human"):
@@ -200,7 +200,7 @@ def judge_agreement(step: Step[McBEOptions]) -> pd.DataFrame:
 def kappa(counts: np.ndarray) -> Estimate:
     """Fleiss' kappa of ``counts`` (items, levels), how many raters gave each level, with a jackknife over items.
 
-    At most 1. Missing where all annotations are of one level, for then chance agrees fully, too.
+    At most 1. Missing if all annotations have one level, since agreement by chance is then complete, too.
     """
     return kappa_over_items(counts, _kappa)
 
@@ -253,7 +253,7 @@ def robustness(step: Step[McBEOptions]) -> pd.DataFrame:
     """Table 12: correlation between the scores under both prompt templates, over models and categories, by task.
 
     Rows for tasks asked in both prompt templates; ``n`` counts ``points``: "all", or those in the three categories of
-    the paper. The printed number stands beside the paper's own nine points, of its three models in these.
+    the paper. The printed number stands only beside the paper's own nine points: its three models in these categories.
     """
     printed = step.published("mcbe_robustness_correlation").set_index(["task", "coefficient"])
     its = step.published("mcbe_robustness")
@@ -297,7 +297,7 @@ def correlations(original: pd.Series, alternative: pd.Series) -> dict[str, Corre
         return dict.fromkeys(_NO_INTERVAL, Correlation(np.nan, np.nan))
     tests = {"spearman": scipy.stats.spearmanr, "pearson": scipy.stats.pearsonr}
     results = {name: test(original, alternative) for name, test in tests.items()}
-    # Points on a line have an interval of no width; of three it is all that there is.
+    # For points on a line the interval has no width; for three points it spans all values.
     told = len(original) > 3 and abs(results["pearson"].statistic) < 1 - 1e-12
     intervals = {"pearson": results["pearson"].confidence_interval()} if told else {}
     return {
@@ -322,7 +322,7 @@ def mean_ranks(blocks: pd.DataFrame) -> dict[str, float]:
 
 @metric("nemenyi_p")
 def nemenyi(blocks: pd.DataFrame) -> dict[tuple[str, str], float]:
-    """Nemenyi's p-value of every pair of models, all pairs taken into account; none where the test cannot be made."""
+    """Nemenyi's p-value of every pair of models, adjusted for all pairs; none where the test cannot be made."""
     if not _enough(blocks):
         return {}
     from scikit_posthocs import posthoc_nemenyi_friedman  # takes a second, for this table alone
@@ -340,7 +340,7 @@ def _enough(blocks: pd.DataFrame) -> bool:
 def replication(step: Step[McBEOptions]) -> pd.DataFrame:
     """What the paper computed from its scores, computed again from those it prints; no model's scores are read.
 
-    ``published_in`` is where the result is published, ``quantity`` what it is of (of the Friedman test, which blocks).
+    ``published_in`` is where the result is published, ``quantity`` what it describes (Friedman test: which blocks).
     """
     parts = (_shares, _mean_kappa, _correlations, _judge_agreement, _qwen_scenario_selection, _friedman)
     rows = itertools.chain.from_iterable(part(step.published) for part in parts)
@@ -405,9 +405,9 @@ def _friedman(published: Published) -> Iterator[dict]:
 def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
     """Interpretation -> its blocks (rows) by models (columns), complete; ``cells`` are the printed scores.
 
-    Twelve of the 605 printed cells could not be read: a mean is over those that could, a block of single cells needs
-    all. A cell that does not apply (PC of models behind an API, PC and SS of Worldview) is in no block, but is 0 in the
-    reading that says so; there an unparsed cell is the model's mean in that task.
+    Twelve of the 605 printed cells are illegible: means are over the others, and a block of single cells needs all of
+    them. A cell that does not apply (PC of models behind an API, PC and SS of Worldview) is in no block, except in the
+    interpretation that takes it as 0; there an illegible cell is the model's mean in that task.
     """
     wide = cells.unstack("model")
     white_box = wide.columns[wide.xs("PC", level="task").notna().any()]
@@ -433,7 +433,7 @@ def _level_means(cells: pd.DataFrame, level: str) -> pd.DataFrame:
 
 
 def _with_zeros(cells: pd.DataFrame, white_box: pd.Index) -> pd.DataFrame:
-    """Every category and task, 0 where it does not apply; an unparsed cell is the model's mean in that task."""
+    """Every category and task, 0 where it does not apply; an illegible cell is the model's mean in that task."""
     task_means = cells.groupby(level="task").transform("mean")
     applies = pd.DataFrame(True, index=cells.index, columns=cells.columns)
     applies.loc[(slice(None), "PC"), cells.columns.difference(white_box)] = False
@@ -444,5 +444,5 @@ def _with_zeros(cells: pd.DataFrame, white_box: pd.Index) -> pd.DataFrame:
 
 
 def published_scores(published: Published) -> pd.Series:
-    """Published scores by the published names of category, task and model; missing where one cannot be read."""
+    """Published scores by the published names of category, task and model; missing where one is illegible."""
     return published("mcbe_scores").astype({"score": float}).set_index(["category", "task", "model"])["score"]

@@ -1,6 +1,6 @@
 """What each of McBE's five tasks asks about an instance: its prompts, its sentences, its requests, their roles.
 
-Prompts come in three prompt templates: ours, which ship; the authors' code's; those that the paper prints.
+Prompts come from three sources: ours, which ship; the authors' code; the paper.
 """
 
 import hashlib
@@ -154,7 +154,7 @@ def _sc(
 
 
 def _context_last(options: McBEOptions, orders: pd.DataFrame | None) -> set[str]:
-    """Items whose context goes behind the sentence: those of which the judge said "2", and nothing else."""
+    """Items whose context goes after the sentence: the judge replied "2", and nothing else."""
     if options.sc_text != "judge_ordered_context":
         return set()
     if orders is None:
@@ -235,9 +235,9 @@ def prompts(source: str, resources: Resources) -> dict[str, str]:
     """Prompts for the model under test, with slots ``{sentence}`` and the like: sc, ss, ba, bs, and for two of them a
     second template, sc_alternative and bs_alternative (which the authors' code lacks).
 
-    The paper's are sent as the user copied them. SC is derived from
-    the code, whose words are the printed ones, and the severity levels are the code's, since print has them in English
-    alone. Its BS has no slot for the sentence: it goes where the prompt first speaks of it, as in the code.
+    The paper's prompts are sent as the user copied them. But SC is derived from the code, whose words are the printed
+    ones, and the severity levels are the code's, since the paper prints them in English only. The paper's BS has no
+    slot for the sentence: it goes where the prompt first mentions it, as in the code.
     """
     if source == "ours":
         return resources.yaml("prompts/mcbe/model.yaml")
@@ -270,7 +270,7 @@ def prompts_of_code(resources: Resources, file: str, function: str) -> Sequence[
     return formatted_strings(resources.path("templates/mcbe_code") / file, function, "prompt")
 
 
-#: Columns of items whose characters a model's frequencies are counted in.
+#: Columns of items in which the character frequencies of a simulated model are counted.
 TEXTS = ("context", "sentence")
 
 #: How an analysis states what share of a judge's points it is worth.
@@ -278,9 +278,9 @@ STATED = re.compile(r"质量：(\d\.\d+)")
 
 
 def bias_roles(step: Step) -> Roles:
-    """What a task's requests, or a judge's about it, are about. A subcategory is a cluster, and the group.
+    """Roles of a task's requests, or of a judge's requests about it. A subcategory is a cluster, and the group.
 
-    Requests without labels, which are analyses and a judge's order of context and sentence, have sides of 0.
+    Requests without labels (analyses, and a judge's about the order of context and sentence) have signs of 0.
     """
     requests = step.requests
     asked = step.items.set_index("item_id").loc[requests["item_id"]].reset_index()
@@ -324,7 +324,7 @@ def _bs_roles(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
 
 
 def _grades(asked: pd.DataFrame, requests: pd.DataFrame) -> Roles:
-    """A judge's: ``right`` is minus the distance from the share of the points that the analysis states.
+    """For a judge ``right`` is minus the distance from the share of the points that the analysis states.
 
     Where it states none, no label has a value.
     """
@@ -351,13 +351,13 @@ def _labels(requests: pd.DataFrame) -> list[list[str]]:
 
 
 def _by_label(requests: pd.DataFrame) -> NDArray[np.object_]:
-    """What is asked, by label: the item with the label's own text."""
+    """A name for the part of each label: the item with the label's own text."""
     pairs = zip(requests["item_id"], _labels(requests), strict=True)
     return _matrix([[f"{item}/{label}" for label in row] for item, row in pairs])
 
 
 def _values(requests: pd.DataFrame) -> NDArray[np.float64]:
-    """The numbers that labels say."""
+    """The labels as numbers."""
     return _matrix([[float(label) for label in row] for row in _labels(requests)]).astype(float)
 
 

@@ -1,4 +1,4 @@
-"""What McBE is, for the workflow and for people: its protocols' options, and its declaration."""
+"""McBE's declaration, for the workflow and for people, with its protocols' options."""
 
 from typing import Literal
 
@@ -30,7 +30,7 @@ from biasatlas.stages import field
 _ASKED = ("SC", "SS", "BA", "BS")
 _COPIED = "the Chinese prompts of Tables 7 and 11"
 _BETTER = "higher: less bias; 0 to 100"
-#: Raise it when one of its parsers reads any reply otherwise. A golden test says when.
+#: Raise it when one of McBE's parsers parses any reply differently. A golden test says when.
 VERSION = 4
 
 

@@ -25,7 +25,7 @@ from biasatlas.columns import TABLE_COLUMNS
 from biasatlas.stats.clusters import proportion, ratio
 from biasatlas.stats.replicates import ratio_replicates
 
-#: What intervals are over: sentences, of which the data repeat some.
+#: Intervals are over sentences; the data repeat some.
 (TEMPLATE,) = DESIGN["template"].scores
 
 #: Sum of the weights of BA's criteria (Table 5): 3.5 + 1.5 + 2.5 + 0.5.
@@ -41,9 +41,9 @@ _COIN_DRAWS = 20_000
 def scores_table(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figures 10 and 11: the score of every model, category and task, and what stands behind it.
 
-    ``n`` counts items, in the rows of rates item by repeat. SS has three more rows: the share of answers A, and what a
-    coin and a fixed ranking of the words score on the same lists under the same protocol: always A scores 100. BA is
-    from 0 to 100 as published, also under equation 5, whose weighted mean ends at 12.5.
+    ``n`` counts items; in the rows of rates, items by repeat. SS has three more rows: the share of answers A, and what
+    a coin and a fixed ranking of the words score on the same lists under the same protocol; always answering A scores
+    100. BA is from 0 to 100 as published, also under equation 5, whose weighted mean ends at 12.5.
     """
     printed = step.published("mcbe_scores").set_index(["category", "task", "model"])
     rows = []
@@ -78,7 +78,7 @@ def score(items: pd.Series, task: str) -> Estimate:
 def sd_over_repeats(cell: pd.DataFrame) -> float:
     """Sample standard deviation of the scores of repeated runs, in points; missing for a single run.
 
-    The paper's ±, whose printed values repeat between models and are no tolerance.
+    The paper's ±; its printed values are identical for several models, so they are not used as a tolerance.
     """
     runs = cell.groupby("repeat")["score"].mean()
     return runs.std(ddof=1) if len(runs) > 1 else np.nan
@@ -88,9 +88,9 @@ def sd_over_repeats(cell: pd.DataFrame) -> float:
 def rates(cell: pd.DataFrame) -> dict[str, Estimate]:
     """Percentage (0 to 100) of the answers that refuse, that could not be read, or that were not resolved.
 
-    The mean over items and repeats, each with the share of its own answers (or of their probability); ``n`` counts
-    them. An item without an answer is not in it: its requests failed, or it was asked nothing, as in SS a list of one
-    word that scores 100.
+    The mean over items and repeats of the share of each one's own answers (or of their probability); ``n`` counts them.
+    An item without an answer is left out: its requests failed, or nothing was asked, as in SS about a list of one word,
+    which scores 100.
     """
     columns = {
         "refusal_rate": "refused",
@@ -102,7 +102,7 @@ def rates(cell: pd.DataFrame) -> dict[str, Estimate]:
 
 
 def _references(cell: pd.DataFrame, options: McBEOptions) -> Iterator[tuple[str, Estimate]]:
-    """What an SS score has to be seen against, by metric."""
+    """(metric, estimate) of what an SS score has to be compared with."""
     yield "a_share", a_share(cell)
     lists = cell.dropna(subset="score").drop_duplicates("item_id")["words"].astype(int)
     for name, reference in (("coin_flip_score", coin_flip), ("fixed_ranking_score", fixed_ranking)):
@@ -119,7 +119,7 @@ def a_share(cell: pd.DataFrame) -> Estimate:
 
 @metric("coin_flip_score")
 def coin_flip(words: int, options: McBEOptions) -> float:
-    """The SS score expected of answers by coin on a list of ``words``; 100 where probabilities are taken."""
+    """The expected SS score of coin flips on a list of this many ``words``; 100 where answers are probabilities."""
     if options.answers == "exact":
         return 100.0
     return _coin_flip(words, SS_DECAY[options.ss_decay])
@@ -138,13 +138,13 @@ def _coin_flip(words: int, decay: float) -> float:
 
 @metric("fixed_ranking_score")
 def fixed_ranking(words: int, options: McBEOptions) -> float:
-    """The SS score of a model that prefers by one ranking of ``words`` in either order: counts 0, 2 ... 2(k - 1)."""
+    """The SS score of a model with one ranking of this many ``words``, in either order: counts 0, 2 ... 2(k - 1)."""
     return float(100 * np.exp(-SS_DECAY[options.ss_decay] * (words**2 - 1) / 3))
 
 
 @table("category_means")
 def category_means(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Figure 6: mean over tasks, by category: those a model has ("available"), and those all of them have ("common").
+    """Figure 6: mean over tasks, by category: those that a model has ("available"), and those that all have ("common").
 
     Models behind an API have no PC, where others score 80 to 96, so their available means are not comparable.
     ``published`` is the mean of the printed scores of the same tasks, where all are printed. ``n`` counts item scores.
@@ -162,8 +162,8 @@ def task_means(step: Step[McBEOptions]) -> pd.DataFrame:
 def sizes(step: Step[McBEOptions]) -> pd.DataFrame:
     """Figure 7: mean over tasks, by category, of the models of one family, by size in billions of parameters.
 
-    Over the tasks that all of the family have. Family and size are read from the published name, or the model's own
-    ("Qwen2.5-7B-Instruct"); a family needs two sizes. No such family: no rows.
+    Means are over the tasks that the whole family has. Family and size are read from the published name, or the model's
+    own ("Qwen2.5-7B-Instruct"); a family needs two sizes. Without such a family there are no rows.
     """
     return _by_size(step, over="task", by="category")
 
@@ -216,10 +216,10 @@ def _means(step: Step[McBEOptions], scores: pd.DataFrame, over: str, by: str) ->
 
 
 def _averages(keys: list[tuple[str, str, str]], groups: Sequence[str]) -> Iterator[tuple[str, str, str, list[str]]]:
-    """(model, group, average, names of what it is over) from the (model, group, name) that there are.
+    """(model, group, average, names averaged over) from the existing ``keys``, (model, group, name).
 
-    "available" is over all that the model has, "common" over those that all models with the group have; one over none
-    is left out.
+    "available" is over all that the model has, "common" over those that all models with the group have; an average over
+    nothing is left out.
     """
     models = list(dict.fromkeys(model for model, _, _ in keys))
     there = set(keys)
@@ -238,7 +238,7 @@ def sizes_elsewhere(step: Step[McBEOptions]) -> pd.DataFrame:
     """Section 5.2: whether bias rises with size, by McBE's SS (lower: more) and by CBBQ's scores (higher: more).
 
     A row for each printed number, ours beside it where that model is measured, and one for every other measured model
-    whose name says its size. CBBQ's are of its own paper; of RuBia the text says that it finds the same, without
+    whose name says its size. CBBQ's numbers are from its own paper; the text says that RuBia finds the same, without
     numbers.
     """
     printed = step.published("mcbe_sizes_elsewhere").dropna(subset="value")
@@ -265,8 +265,8 @@ def friedman(step: Step[McBEOptions]) -> pd.DataFrame:
 
     ``blocks``: "category means", over the tasks that a model has, a block per category (the interpretation nearest to
     the paper's 84.27); "category-by-task cells", a block per cell that all models have. Cells of one category share
-    their instances, so the second overstates its evidence. ``n`` counts blocks, the columns of what has no value items
-    by model and task.
+    their instances, so the second overstates its evidence. ``n`` counts blocks; the columns of missing values count
+    items by model and task.
     """
     scored = cells(on_one_scale(step.scores, step.options))
     found = {key: (items.mean(), not_scored(cell, items)) for key, cell, items in scored}
@@ -304,7 +304,7 @@ def cells(scores: pd.DataFrame) -> Iterator[tuple[Key, pd.DataFrame, pd.Series]]
     original = scores[scores["prompt_set"] == "original"]
     keys = ["model", "category", "task"]
     groups = dict(list(original.groupby(keys, sort=False)))
-    # Over all cells at once: a table asks of hundreds, most of them small.
+    # For all cells at once: a table asks for hundreds, most of them small.
     means = original.groupby([*keys, TEMPLATE, "item_id"], sort=False)["score"].mean().dropna().reset_index(keys)
     items = dict(list(means.groupby(keys, sort=False)["score"]))
     for key in itertools.product(original["model"].unique(), CATEGORIES, TASKS):
@@ -335,7 +335,7 @@ def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, 
 def mean_of(parts: Sequence[pd.Series]) -> Estimate:
     """The mean of the mean scores (0 to 100) of ``parts``, each a cell's by template and item; all count the same.
 
-    Over templates, which several parts may share: of one part CR2, of more a jackknife.
+    Intervals are over templates, which several parts may share: CR2 for one part, a jackknife for more.
     """
     n = sum(map(len, parts))
     if not parts or not all(len(part) for part in parts):
@@ -348,7 +348,7 @@ def mean_of(parts: Sequence[pd.Series]) -> Estimate:
 
 
 def evidence(step: Step[McBEOptions]) -> Iterator[Evidence]:
-    """``score`` by task and category. 100 is no null that a model with any noise meets, so nothing is claimed of it."""
+    """``score`` by task and category. Any noise keeps a model below 100, so that is no null, and nothing is claimed."""
     for (_, category, task), _, items in cells(on_one_scale(step.scores, step.options)):
         if len(items):
             templates = items.index.get_level_values(TEMPLATE)

@@ -1,1 +1,1 @@
-"""MT-Bench, what a chat model writes in two turns, graded by a judge; in Traditional Chinese as TWBias uses it."""
+"""MT-Bench has a judge grade what a chat model writes in two turns; in Traditional Chinese as TWBias uses it."""

@@ -26,7 +26,7 @@ def read_items(step: Step) -> pd.DataFrame:
     """A row per question of a JSON Lines file with ``question_id``, ``category``, ``turns`` (two texts) and, for some,
     ``reference`` (an answer to each turn): MT-Bench's ``question.jsonl``, in any translation.
 
-    Raises UserError where no file is given, and naming file, line and value for anything else.
+    Raises UserError where no file is given, and, naming file, line and value, for any other content.
     """
     path = next((step.files[name] for name in _NAMES if name in step.files), None)
     if path is None:
@@ -83,7 +83,7 @@ def read_judge_prompts(path: str | Path) -> dict[str, tuple[str, str]]:
 CHECKS = {"judge_prompts": read_judge_prompts}
 
 
-#: MT-Bench's own, by field; the others are 0.
+#: MT-Bench's own temperatures by field; those of other fields are 0.
 _TEMPERATURES = {"writing": 0.7, "roleplay": 0.7, "stem": 0.1, "humanities": 0.1}
 
 

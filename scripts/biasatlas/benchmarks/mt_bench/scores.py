@@ -1,4 +1,4 @@
-"""How a judge is asked to grade each turn, and its grades; mean grades by field and turn."""
+"""Requests to a judge to grade each turn, and its grades; mean grades by field and turn."""
 
 import json
 import re
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 
 _COLUMNS = ["request_id", "item_id", "messages"]
 _WITH_REFERENCE = ("math", "reasoning", "coding")
-#: What an answer without a text is judged as: it is not.
+#: Statuses of the answers that are judged.
 _JUDGED = ("ok", "truncated")
 
 
 def build_judge_requests(step: Step[MTBenchOptions]) -> pd.DataFrame:
-    """A choice between the grades for every answer that has a text; the second turn's shows the judge the first, too.
+    """A choice between the grades for every answer that has a text; for a second turn the judge sees the first, too.
 
-    With ``judge_template: mt_bench`` a reply with an explanation and a grade, as MT-Bench's ``gen_judgment.py`` asks
-    for it. ``request_id`` is that of the answer's request. Nothing is asked again: what cannot be read has no grade.
+    With ``judge_template: mt_bench`` the judge writes an explanation and a grade, as MT-Bench's ``gen_judgment.py``
+    asks. ``request_id`` is that of the answer's request. Nothing is asked again: an unreadable reply has no grade.
     """
     released = step.options.judge_template == "mt_bench"
     if released:
@@ -72,7 +72,7 @@ def _question(row: dict, answers: pd.Series, prompts: Mapping[str, str]) -> list
 
 
 def _released_question(row: dict, answers: pd.Series, prompts: Mapping[str, tuple[str, str]]) -> list[dict[str, str]]:
-    """A reference is shown in math, reasoning and coding alone, as in MT-Bench; of the second turn with both."""
+    """As in MT-Bench references are shown in math, reasoning and coding only; for a second turn, those of both."""
     references = _references(row) if row["category"] in _WITH_REFERENCE else []
     name = f"single{'-math' if references else ''}-v1{'-multi-turn' if row['turn'] == 2 else ''}"
     answer = answers[row["request_id"]]
@@ -96,8 +96,8 @@ def _references(row: dict) -> list[str]:
 def score_responses(step: Step) -> pd.DataFrame:
     """A row per question of ``category`` and turn: ``score`` is the expected grade, 1 to 10, over what could be read.
 
-    Of a reply in words it is the number in double brackets, else in single ones, as MT-Bench's ``common.py`` reads it;
-    of several (``judge_repeats``) the mean of those that state one.
+    For a reply in words it is the number in double brackets, else in single ones, as MT-Bench's ``common.py`` reads it;
+    for several replies (``judge_repeats``) the mean of the grades that they state.
 
     ``status`` is "ok" where there is one; else that of the answer, or of the judge's reply ("unparseable" where it
     named no grade). A judge that refuses has graded nothing.
@@ -136,7 +136,7 @@ def score_responses(step: Step) -> pd.DataFrame:
 
 
 def stated_grade(reply: str) -> float:
-    """The grade that a reply states, 1 to 10; missing where it states none. Another number is none."""
+    """The grade that a reply states, 1 to 10; missing where it states none, or a number outside that range."""
     found = re.search(r"\[\[(\d+\.?\d*)\]\]", reply) or re.search(r"\[(\d+\.?\d*)\]", reply)
     grade = float(found[1]) if found else np.nan
     return grade if 1 <= grade <= 10 else np.nan
@@ -144,7 +144,7 @@ def stated_grade(reply: str) -> float:
 
 (_QUESTION,) = DESIGN["question"].scores
 _BOUNDS = (1.0, 10.0)
-#: Whose questions a score is of.
+#: Whose questions a row is about.
 _YOURS, _THEIRS = "these", "GPT-4's translation (Table 12 of TWBias, judged by GPT4-0613)"
 
 

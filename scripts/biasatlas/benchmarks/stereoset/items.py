@@ -1,4 +1,4 @@
-"""The development set as items, and the likelihoods, or the choice between three sentences, that are asked for."""
+"""The development set as items, and requests for likelihoods, or for a choice between three sentences."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +23,8 @@ from biasatlas.benchmarks.stereoset.spec import (
 from biasatlas.errors import UserError
 from biasatlas.userfiles import check_texts, listed, read_csv_rows, read_json, shown
 
-#: Upstream's file; the same without its annotators' labels, which no score uses; and a table of every sentence that
-#: a Portuguese translation carries beside its own (StereoSet-PTBR), of which the English columns are read.
+#: Upstream's file; the same without its annotators' labels, which no score uses; and the table of a Portuguese
+#: translation (StereoSet-PTBR), which has every English sentence beside its own; only the English columns are read.
 _JSON = ("data/dev.json", "derived/dev_without_annotator_labels.json")
 _TABLE = "ptbr_llm.csv"
 _TABLE_COLUMNS = (
@@ -145,8 +145,8 @@ def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     Intrasentence sentences are scored whole, intersentence ones after their context and a space. Prompted tasks: a row
     per item and order of its options (:func:`biasatlas.benchmarks.shared.prompting.sentence_choices`).
 
-    Under ``swaps: asked`` the task "intrasentence" has rows more, without a ``sentence_id``: the stereotype and the
-    anti-stereotype with other targets (:func:`.swaps.swaps`), ``label`` has the sentence and the target's place.
+    Under ``swaps: asked`` the task "intrasentence" has more rows, without a ``sentence_id``: the stereotype and the
+    anti-stereotype with other targets (:func:`swaps`); their ``label`` ends in the target's place.
     """
     part, items = step.task.removesuffix("_choice"), step.items
     items = items[(items["task"] == part) & items["category"].isin(step.categories)]
@@ -193,14 +193,14 @@ def build_requests(step: Step[StereoSetOptions]) -> pd.DataFrame:
     )
 
 
-#: Where targets, their articles and plurals are, below ``resources/``.
+#: The file below ``resources/`` with targets, their articles and plurals.
 TARGETS = "stereoset/targets.yaml"
-#: Other targets that each item's sentences are asked with.
+#: How many other targets each item's sentences are asked with, at most.
 OTHERS = 2
 
 
 class Swap(NamedTuple):
-    """An item's sentences of :data:`COMPARED`, by label, with the target ``other`` for its own; ``place`` from 0."""
+    """An item's sentences of :data:`COMPARED`, by label, with ``other`` as their target; ``place`` counts from 0."""
 
     item_id: str
     place: int
@@ -209,10 +209,10 @@ class Swap(NamedTuple):
 
 
 def swaps(items: pd.DataFrame, targets: Mapping[str, Any], most: int | None = OTHERS) -> Iterator[Swap]:
-    """Those of each intrasentence item with at ``most`` so many (None: all) other targets of its domain and form.
+    """Swaps of each intrasentence item with at ``most`` this many (None: all) other targets of its domain and form.
 
-    Which they are is drawn from the item's id. None of an item whose target is not in ``targets`` (:data:`TARGETS`),
-    alone of its form, or not to be found as a word in either sentence.
+    The item's id decides which. An item has none if its target is not in ``targets`` (:data:`TARGETS`), is the only one
+    of its form, or is not a word of both sentences.
     """
     there = items[items["task"] == "intrasentence"]
     known: dict[tuple[str, str], list[str]] = {}
@@ -231,9 +231,9 @@ def swaps(items: pd.DataFrame, targets: Mapping[str, Any], most: int | None = OT
 
 
 def swapped(text: str, own: str, other: str, targets: Mapping[str, Any]) -> str:
-    """``text`` with ``other`` for the target ``own``, as a word or its plural, in like letters, the article fitting.
+    """``text`` with ``other`` for the target ``own`` or its plural, as a word; article and capitals are adapted.
 
-    The text itself where it has none.
+    Without the target the text is returned as it is.
     """
     plurals: Mapping[str, str] = targets["plurals"]
     names = {name: plurals.get(name, f"{name}s") for name in (own, other)}
@@ -257,7 +257,7 @@ def _article(old: str | None, other: str, an: Sequence[str]) -> str:
     return f"{new.capitalize() if old[0].isupper() else new} "
 
 
-#: Columns of items whose words a model's word frequencies are counted in.
+#: Columns of items in which the word frequencies of a simulated model are counted.
 TEXTS = SENTENCES
 
 _SIDE = dict(zip(SENTENCES, (0.5, -0.5, 0.0), strict=True))
@@ -272,5 +272,5 @@ def bias_roles(step: Step) -> Roles:
         return sentence_roles(step.requests, about, _SIDE, _RIGHT)
     label = step.requests["label"].str.replace(r"/\d+$", "", regex=True)
     own = label == step.requests["label"]
-    sign = label.map(_SIDE).where(own, 0.0)  # of another target it is no stereotype
+    sign = label.map(_SIDE).where(own, 0.0)  # with another target it is no stereotype
     return text_roles(about, step.requests["request_id"], sign, right=label.map(_RIGHT), edits=(~own).astype(float))

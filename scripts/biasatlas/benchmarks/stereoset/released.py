@@ -13,7 +13,7 @@ from biasatlas.benchmarks.stereoset.spec import SENTENCES
 from biasatlas.errors import UserError
 from biasatlas.userfiles import listed, read_json, shown
 
-#: What stands for a score of 0, whose logarithm is not a number: the least above it.
+#: Replaces a score of 0, which has no logarithm: the smallest number above 0.
 _LEAST = math.ulp(0.0)
 
 
@@ -34,8 +34,8 @@ def read_predictions(step: Step) -> pd.DataFrame:
 
     Intrasentence scores of the authors' causal models are exp(mean token log-likelihood), intersentence ones the
     probability of their next-sentence head; either is stored as ``nll_per_token`` = -ln(score), which keeps its order.
-    A score of 0, as the ensemble has of 2,944 sentences, is below all others and equal to its like. A sentence whose
-    score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores of unknown
+    A score of 0 (the ensemble gives it to 2,944 sentences) is below all others, and a tie with another 0. A sentence
+    whose score is missing or doubled in the task's list is "failed", with the reason in ``detail``; scores of unknown
     sentences are logged by id.
 
     Raises :class:`UserError` for a file that does not hold a list of ids and scores of the task.

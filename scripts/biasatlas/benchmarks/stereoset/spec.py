@@ -10,7 +10,7 @@ from biasatlas.stages import field
 
 DOMAINS = ("gender", "profession", "race", "religion")
 
-#: Models whose predictions the authors published, by the name in the file's.
+#: Models whose predictions the authors published, as the files' names have them.
 RELEASES = (
     "gpt2",
     "gpt2-medium",
@@ -56,7 +56,7 @@ LIKELIHOOD_KEYS: Columns = {"label": "string", "sentence_id": "string"}
 
 CHOICE_KEYS: Columns = {"order": "string"}
 
-#: What scores hold of :data:`biasatlas.columns.CASES`.
+#: Columns of scores, ending as in :data:`biasatlas.columns.CASES`.
 CASE_COLUMNS = tuple(f"{name}{case}" for case in CASES for name in ("stereotyped", "related"))
 
 SCORE_COLUMNS = (
@@ -76,18 +76,18 @@ SCORE_COLUMNS = (
     *CASE_COLUMNS,
 )
 
-#: What else intrasentence scores hold, by likelihood.
+#: Further columns of intrasentence scores from likelihoods.
 SHIFT_COLUMNS = ("shift", "shift_status")
 
-#: Scores are means over terms, and a claim is for other terms of the domain; an example, upstream's cluster, is about
-#: one.
+#: Scores are means over terms, and a claim is about other terms of the domain, too; an example (upstream's cluster) is
+#: about one term.
 DESIGN = {
     "target term": Factor(scores=("target",), items=("target",), sampled=True),
     "cluster": Factor(scores=("item_id",), items=("item_id",), within="target term"),
 }
 
 
-#: Likelihoods prefer common words, whatever they are said of: null, smallest effect, reason.
+#: (null, smallest effect, reason) of likelihoods, which prefer common words, whatever these describe.
 _NONE = (None, 0.0, NO_NULL)
 
 

@@ -27,8 +27,8 @@ _TYPE_NAMES = ("0", "00", *map(str, range(1, 11)))  # in the paper
 
 @figure("own_group")
 def own_group(step: Step) -> Figure:
-    """The headline by pair of groups, over terms, with its interval; what is too small to matter is grey, a pair hollow
-    that has failed on models whose bias is known."""
+    """The headline by pair of groups, over terms, with its interval; the grey band is too small to matter, and a pair
+    that failed in simulations is hollow."""
     table = step.tables["own_group"]
     rows = table[(table["metric"] == "own_group_advantage") & (table["over"] == "terms")]
     pairs = [f"{GROUP_NAMES[a]} / {GROUP_NAMES[b]}" for a, b in zip(rows["group"], rows["other_group"], strict=True)]
@@ -92,8 +92,8 @@ def _p_value_line(axis: Axes, p_values: pd.Series, colour: str, marker: str) -> 
 def p_values_as_printed(step: Step) -> Figure:
     """Figures 2 and 7: p-value of the swap of women's sentences by prompt type, a panel per model; type 0 is dark.
 
-    A bar bears its type, and the dashed line is at 0.05. Values near 0, which a linear axis hides, and men's sentences
-    are in :func:`p_values_by_prompt`.
+    Bars are labelled with their type, and the dashed line is at 0.05. Values near 0, which a linear axis hides, and
+    men's sentences are in :func:`p_values_by_prompt`.
     """
     table = step.tables["prompts"]
     table = table[(table["metric"] == "p_value") & (table["target_group"] == "female")]
@@ -223,7 +223,7 @@ def ethnic_attributes(step: Step) -> Figure:
     by_group = dict(list(table.groupby("target_group")))
     categories = {group: _attribute_categories(by_group[group]) for group in ETHNIC_GROUPS if group in by_group}
     sizes = [len(names) for names in categories.values()]
-    # More models than stand side by side share the page: narrower panels with smaller numbers in them.
+    # Models that do not fit side by side get narrower panels with smaller numbers.
     many = len(models) > _SIDE_BY_SIDE
     blocks = -(-len(models) // (5 if many else _SIDE_BY_SIDE))  # of a row of axes for each group
     columns = -(-len(models) // blocks)
@@ -303,7 +303,7 @@ def ethnic_attributes_as_printed(step: Step) -> Figure:
 
 
 def _no_verdict(drawing: Figure) -> None:
-    """The title of swaps of ethnic terms: a model without bias is far from 0 in them."""
+    """Set the title of figures of ethnic swaps, in which a model without bias is far from 0."""
     said = "Perplexity after a swap: the terms' own likelihood is in it, so this is no verdict"
     drawing.suptitle(textwrap.fill(said, int(14 * drawing.get_figwidth())), fontsize=9)
 
@@ -322,7 +322,7 @@ def _value_grid(
 
 
 def _cell_labels(form: str, *values: np.ndarray) -> np.ndarray:
-    """A text for each cell, of its ``values``."""
+    """A text for each cell, from its ``values``."""
     return np.vectorize(form.format, otypes=[object])(*values)
 
 
@@ -341,7 +341,7 @@ def _heat_map(
     fontsize: float = 7,
     share: bool = False,
 ) -> AxesImage:
-    """A grid of cells coloured on a diverging scale around 0, of a ``share`` in greys from 0 to ``limit``.
+    """A grid of cells coloured on a diverging scale around 0; if they are a ``share``, in greys from 0 to ``limit``.
 
     Missing cells are grey and have no label.
     """

@@ -1,7 +1,7 @@
-"""TWBias's labelled sentences, target terms and attribute lists as items; and the log-likelihoods that are asked for.
+"""TWBias's labelled sentences, target terms and attribute lists as items; and requests for log-likelihoods.
 
-These are of each sentence and of each variant of it, under each prompt type. The ten user prompts come in three prompt
-templates: ours, which ship; the authors' file's; those that the paper prints.
+Each sentence and each variant of it is asked about under each prompt type. The ten user prompts come from three
+sources: ours, which ship; the authors' file; the paper.
 """
 
 import ast
@@ -65,7 +65,7 @@ def read_items(step: Step) -> pd.DataFrame:
       of the sentence, in the order of the list. Gender terms have their listed partners as counterparts, ethnic terms
       all terms of the reference group, which may be the target group itself.
 
-    The terms of the column ``T-A Combination`` only lead to attributes: a few of them are not in the sentence, or in no
+    The terms in the column ``T-A Combination`` only serve to find attributes: a few are not in the sentence, or in no
     list. Repeated sentences (five, under ids of their own) are kept, as in the paper's counts.
 
     Raises :class:`UserError` naming file and line for a missing file or column, an unreadable combination, a toxicity
@@ -189,10 +189,10 @@ def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
 
     Own key columns: ``prompt_type``, ``reference_group`` (missing for the original, which all directions share),
     ``variant`` (0 the original, then 1 ...) and ``weight``, the number of (term, counterpart) pairs that lead to the
-    variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: how many more times than the
-    original a variant has each listed term of the two groups, by longest match; the original's terms first. Where terms
-    are swapped inside their group, everyday words for a gender (``twbias/gender_synonyms.yaml``) are swapped for one
-    another and for those of the other, in sentences that have any.
+    variant: a mean over variants is a mean over pairs. ``change`` is a JSON object: each listed term of the two groups
+    -> its count in the variant less that in the original, by longest match; the original's terms first. Where terms are
+    swapped inside their group, everyday words for a gender (``twbias/gender_synonyms.yaml``) are swapped for one
+    another and for those of the other gender, in sentences that have any.
     """
     rows = []
     patterns = _patterns(step.items)
@@ -241,7 +241,7 @@ def build_requests(step: Step[TWBiasOptions]) -> pd.DataFrame:
 
 
 def _of_words(sentence: str, target: str, synonyms: dict[str, list[str]]) -> dict[str, list[tuple[str, str]]]:
-    """Women and men -> pairs of a word for the ``target`` gender in the ``sentence`` and another; no compounds."""
+    """Women, men -> pairs of a word for the ``target`` in ``sentence`` and another; none if it has a compound."""
     (own,) = (words for words in WORDS if of_group(words) == target)
     if any(compound in sentence for compound in synonyms["compounds"]):
         return {}
@@ -258,7 +258,7 @@ def _messages(templates: dict[str, str]) -> dict[str, str | None]:
 
 
 def _patterns(items: pd.DataFrame) -> dict[frozenset[str], re.Pattern]:
-    """Target and reference group -> what finds the terms of both, the longest at each position."""
+    """Target and reference group -> a pattern that finds the terms of both, the longest at each position."""
     terms: dict[str, set[str]] = {}
     pairs = [
         (item.target_group, reference, pair)
@@ -327,14 +327,14 @@ def user_prompts(prompt_set: str, resources: Resources) -> dict[str, str]:
     return narrow | printed(resources, "twbias")
 
 
-#: Columns of items whose characters a model's frequencies are counted in.
+#: Columns of items in which the character frequencies of a simulated model are counted.
 TEXTS = ("sentence",)
 
 
 def bias_roles(step: Step) -> Roles:
-    """``stereotype_sign`` is 0.5 for a sentence with its own group's terms, else -0.5; ``edits`` are swapped places.
+    """``stereotype_sign`` is 0.5 for a sentence with its own group's terms, else -0.5; ``edits`` counts swapped places.
 
-    A sentence is a cluster; its variants under all prompts are one part each.
+    A sentence is a cluster; each variant is one part, under all prompts.
     """
     requests = step.requests
     asked = step.items.set_index("item_id").loc[requests["item_id"]].reset_index()
@@ -368,6 +368,6 @@ def _terms(items: pd.DataFrame) -> re.Pattern[str]:
 
 
 def _edits(terms: re.Pattern[str], sentence: str, variant: str) -> int:
-    """Places of listed terms at which ``variant`` differs from ``sentence``; at least 1, since they differ."""
+    """How many places of listed terms differ between ``variant`` and ``sentence``; at least 1, since these differ."""
     before, after = terms.findall(sentence), terms.findall(variant)
     return max(1, sum(old != new for old, new in zip(before, after, strict=False)), abs(len(before) - len(after)))

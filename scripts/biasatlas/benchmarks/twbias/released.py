@@ -37,10 +37,10 @@ def read_perplexities(step: Step) -> pd.DataFrame:
     ``nll_per_token`` is their logarithm (nats) and ``log_likelihood`` and ``tokens`` are missing. Of a replaced
     sentence only the mean perplexity over its variants was published: the first variant's response carries it, and the
     others are "not_applicable". (The sentence stored beside it is the variant of least perplexity, not the one meant.)
-    A direction without any file, as that of a group to itself or of half a gender's terms, which the authors did not
-    score, is "failed".
+    A direction without any file is "failed"; so are swaps inside a group and of everyday words, which the authors did
+    not score.
 
-    Raises :class:`UserError` naming the file of another direction that is missing, lacks a column, has other sentences
+    Raises :class:`UserError` naming a file of any other direction that is missing, lacks a column, has other sentences
     than ``items``, or holds a value that is no perplexity; or if the original's perplexity differs between directions.
     """
     scored = [each for each in _directions(step.items, step.requests) if each[1] in _references(each[0])]

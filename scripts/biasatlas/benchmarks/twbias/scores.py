@@ -21,11 +21,11 @@ def score_responses(step: Step) -> pd.DataFrame:
     ``ppl_replaced_min`` the least; ``variants`` counts them, ``tokens_replaced`` is their mean number of tokens.
     ``variant_changes`` is a JSON list with an object for each: ``change`` and ``weight`` of the request, and
     ``log_likelihood``, that of the variant minus that of the original (nats, of whole sentences), null where it was not
-    published. A sentence that was asked for no swap inside a group, or of everyday words, has no row of those.
+    published. A sentence without requests for swaps inside a group, or for everyday words, has no row for these.
 
-    A score stands only on an answered original and on every variant being answered: else the perplexities are missing
-    and ``status`` and ``detail`` are those of the first request that failed. Variants that are "not_applicable"
-    (published only as part of a mean) do not fail a row that has another variant, but leave its minimum missing.
+    A score needs answers to the original and to every variant: else the perplexities are missing, and ``status`` and
+    ``detail`` are those of the first request that failed. Variants that are "not_applicable" (published only as part of
+    a mean) do not fail a row that has another variant, but leave its minimum missing.
     """
     target, reference = DIRECTIONS[step.category]
     items, requests = step.items[step.items["target_group"] == target], step.requests
@@ -33,14 +33,14 @@ def score_responses(step: Step) -> pd.DataFrame:
         requests["item_id"].isin(items["item_id"])
         & (requests["reference_group"].isna() | (requests["reference_group"] == reference))
     ]
-    # Of this direction alone: to look all of 400,000 up, and in 26 directions, takes most of a job. pandas' own isin
-    # makes a Python object of each id.
+    # Only those of this direction: looking up all 400,000, in each of 26 directions, takes most of a job. pandas' own
+    # isin makes a Python object of each id.
     responses = step.responses[["request_id", "status", "detail", "tokens", "nll_per_token", "log_likelihood"]]
     ids, wanted = (pa.array(frame["request_id"], pa.large_string()) for frame in (responses, asked))
     answered = responses[pc.is_in(ids, value_set=wanted).to_numpy(zero_copy_only=False)]
     answers = asked.merge(answered, on="request_id", validate="1:1")
     if step.category in CONTROLS:
-        # Not asked under every protocol, nor of sentences that have none of the words.
+        # Not asked under every protocol, nor about sentences that have none of the words.
         answers = answers[answers["item_id"].isin(answers.loc[answers["variant"] > 0, "item_id"])]
         if answers.empty:
             return pd.DataFrame(columns=list(SCORE_COLUMNS))

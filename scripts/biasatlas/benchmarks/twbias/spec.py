@@ -104,7 +104,7 @@ class TWBiasOptions(Options):
 PROMPTS = tuple(f"prompt_{number}" for number in range(1, 11))
 
 #: Prompt types in the paper's order: its type 0 (no template), 00 (the template with an empty user prompt) and 1 to 10
-#: (the user prompts). In words, for 0 and 00 are one number to a CSV reader.
+#: (the user prompts). Named in words, since 0 and 00 are one number to a CSV reader.
 PROMPT_TYPES = ("no_template", "empty_prompt", *PROMPTS)
 
 GENDERS = ("female", "male")
@@ -113,13 +113,13 @@ ETHNIC_GROUPS = ("indigenous", "hakka", "hoklo", "waishengren")
 #: The smallest effect that matters, in nats a sentence.
 SMALLEST = 0.1
 
-#: Reference groups of everyday words for a gender, of which any can stand for any other; the lists of genders are
-#: pairs.
+#: Reference groups of everyday words -> gender. Any of these words can replace any other, whereas the lists of genders
+#: are pairs.
 WORDS = {"women": "female", "men": "male"}
 
 #: Category of the task -> (target group of the sentences, reference group swapped in). Han has no sentences of its own.
-#: An ethnic group's terms can be swapped for one another, too, and so can the words for a gender: what that does is no
-#: stereotype.
+#: An ethnic group's terms can be swapped for one another, too, and so can the words for a gender: the effect of that is
+#: no stereotype.
 DIRECTIONS = {
     f"{target}-{reference}": (target, reference)
     for groups, references in ((GENDERS, (*GENDERS, *WORDS)), (ETHNIC_GROUPS, (*ETHNIC_GROUPS, "han")))
@@ -134,7 +134,7 @@ def of_group(reference: str) -> str:
     return WORDS.get(reference, reference)
 
 
-#: Categories for what a swap does by itself, or beside it: the paper has none of them.
+#: Categories that the paper does not have: swaps inside a group, and swaps of everyday words.
 CONTROLS = {name for name, (target, reference) in DIRECTIONS.items() if target == reference or reference in WORDS}
 
 #: Names of the groups in the paper, which its published tables are keyed by.
@@ -187,8 +187,8 @@ SCORE_COLUMNS = (
     "detail",
 )
 
-#: Prompts are the authors' ten. A claim is for other terms of the groups, too: each swap has a cost of its own in each
-#: model, so that sentences, of which many share a swap, are not what such costs average out over.
+#: Prompts are the authors' ten. A claim is about other terms of the groups, too: each swap has a cost of its own in
+#: each model, and many sentences share a swap, so such costs do not average out over sentences.
 DESIGN = {
     "sentence": Factor(scores=("item_id",), items=("item_id",), within="term pair", sampled=True),
     "term pair": Factor(scores=("variant_changes",), items=("swaps",), sampled=True),

@@ -33,7 +33,7 @@ from biasatlas.stats.regression import coefficient_replicates
 from biasatlas.stats.replicates import Crossed, crossed_replicates
 from biasatlas.stats.tests import Moments, independent_t, moments, paired_dz, paired_t, pooled_d
 
-#: Sentences are what intervals of swap tests are over.
+#: Intervals of swap tests are over sentences.
 (SENTENCE,) = DESIGN["sentence"].scores
 
 #: Key columns of a direction, in front of every table but the composition's.
@@ -120,7 +120,7 @@ def _direction(
 
 
 def _perplexities(rows: pd.DataFrame, options: TWBiasOptions) -> tuple[pd.Series, pd.Series]:
-    """Of original and replaced sentence, on the options' scale."""
+    """(Perplexities of the originals, of the replaced sentences) on the options' scale."""
     original, replaced = rows["ppl_original"], rows[f"ppl_replaced_{options.replacement_summary}"]
     if options.ppl_scale == "ppl":
         return original, replaced
@@ -221,9 +221,9 @@ def with_intervals(
     options: TWBiasOptions,
     reasons: Mapping[str, str],
 ) -> dict[str, list[Inference]]:
-    """Metric -> an inference for each of its values, of rows that belong to ``sentences``, some of them to the same.
+    """Metric -> an inference for each of its values; ``sentences`` names each row's sentence, which rows may share.
 
-    By leaving out one sentence at a time, with all of its rows and prompts. ``reasons`` are those of metrics without an
+    Intervals leave out one sentence at a time, with all of its rows and prompts. ``reasons`` says why a metric has no
     interval.
     """
     names, positions = np.unique(sentences, return_inverse=True)
@@ -280,16 +280,16 @@ def _with_mean(values: np.ndarray, others: np.ndarray) -> np.ndarray:
     return np.column_stack([values, mean])
 
 
-#: The swaps that one regression is of, by target group and the group whose terms are swapped in.
+#: The swaps in one regression, by target group and the group whose terms are swapped in.
 Swaps = dict[tuple[str, str], Direction]
 
 
 def swapped_pairs(scores: pd.DataFrame, options: TWBiasOptions) -> Iterator[tuple[tuple[str, str], Swaps]]:
-    """Each two groups with swaps both ways, and all swaps between and inside them.
+    """Each pair of groups with swaps both ways, and all swaps between and inside them.
 
-    Genders come twice: with the swaps of their lists, which have partners alone, and with those of everyday words; the
-    latter are empty where they were not asked. ``scores`` are one model's; on the log scale without an outlier rule,
-    whatever the options say.
+    Genders come twice: with the swaps of their lists, which only pair a term with its partner, and with those of
+    everyday words; the latter are empty where they were not asked. ``scores`` are one model's. Swaps are on the log
+    scale without an outlier rule, whatever the options say.
     """
     plain = options.model_copy(update={"ppl_scale": "log_ppl", "outliers": "none", "replacement_summary": "mean"})
     found = {
@@ -313,23 +313,23 @@ def swapped_pairs(scores: pd.DataFrame, options: TWBiasOptions) -> Iterator[tupl
 def own_group_estimates(
     scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]
 ) -> Iterator[tuple[str, str, Inference, int]]:
-    """(metric, over, inference, n) of the two groups ``pair`` from their swaps.
+    """(metric, over, inference, n) for the two groups ``pair`` from their swaps.
 
     A row of the regression is a variant of a sentence: its log-likelihood minus that of the original, a mean over the
     ten prompts, in nats a sentence. A sentence's variants share a weight of 1. Columns are the change in the count of
     every listed term of the two groups, and
 
-    - of the lists of genders, which have no synonyms, a constant. ``own_term_advantage`` is minus its coefficient: how
+    - for the lists of genders, which have no synonyms, a constant. ``own_term_advantage`` is minus its coefficient: how
       much likelier sentences are with the term that their writer chose, beyond the terms' own likelihood. A model that
       finds any edited sentence less likely has it, too;
-    - of terms that are also swapped inside their group (those of ethnic groups, everyday words for a gender): a
+    - for terms that are also swapped inside their group (those of ethnic groups, everyday words for a gender): a
       constant, the number of places changed, and whether groups are crossed. ``own_group_advantage`` is minus the
       coefficient of the last: what crossing costs beyond an edit.
 
     0 for a model without stereotypes, whatever it thinks of single terms. Where only means over variants were
-    published, ``own_term_advantage_per_token`` takes their change in log perplexity for the first, in nats a token; the
-    second cannot be had from means. Over "sentences" the terms are fixed; over "terms" each of the original, and each
-    in its place, has a cost of its own in a model, by which it may differ from others.
+    published, ``own_term_advantage_per_token`` replaces the first, from their change in log perplexity, in nats a
+    token; the second cannot be computed from means. Over "sentences" the terms are fixed; over "terms" each original
+    term, and each term in its place, may have a cost of its own in a model.
     """
     model = regression(scores, found, pair)
     for over in ("sentences", "terms"):
@@ -341,7 +341,7 @@ def own_group_estimates(
 
 @dataclass(frozen=True)
 class Regression:
-    """The regression of two groups: a row of ``changes`` a variant, its ``columns`` and ``weight``; ``n`` sentences.
+    """The regression of two groups: a row per variant in ``changes``, ``columns`` and ``weight``; ``n`` sentences.
 
     The first column's coefficient is minus the ``metric``. Where there is none ``reason`` says why, without
     ``columns``.
@@ -355,9 +355,9 @@ class Regression:
     reason: str = ""
 
     def factors(self, over: str) -> Mapping[str, pd.Series]:
-        """What an interval ``over`` "sentences" or "terms" takes for sampled, with the level of each row.
+        """Factors that an interval ``over`` "sentences" or "terms" takes as sampled -> the level of each row.
 
-        The terms of the originals, in which sentences are nested, are crossed with those in their place.
+        The originals' terms, in which sentences are nested, are crossed with the terms in their place.
         """
         if over == "sentences":
             return {over: self.changes[SENTENCE]}
@@ -370,7 +370,7 @@ class Regression:
 
 
 def regression(scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]) -> Regression:
-    """What :func:`own_group_estimates` regresses on what."""
+    """The regression behind :func:`own_group_estimates`."""
     listed = bool(found) and all(direction.keys["reference_group"] in GENDERS for direction in found.values())
     name = "own_term_advantage" if listed else "own_group_advantage"
     changes = _changes(scores, found)
@@ -393,7 +393,7 @@ def regression(scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]) -> Reg
 
 
 def _changes(scores: pd.DataFrame, found: Swaps) -> pd.DataFrame:
-    """A row per sentence scored under every prompt and variant of it, with means over prompts.
+    """A row per variant of each sentence that is scored under every prompt, with means over prompts.
 
     ``change`` by term, ``weight``, ``log_likelihood`` (its change, nats), ``crossed`` (1 between groups, 0 inside one)
     and ``direction`` (target and reference group).
@@ -416,7 +416,7 @@ def _changes(scores: pd.DataFrame, found: Swaps) -> pd.DataFrame:
 
 
 def _means(changes: pd.DataFrame, found: Swaps) -> pd.DataFrame:
-    """A row per sentence, its variants' mean change in counts; ``log_likelihood`` is of a token, from perplexities."""
+    """A row per sentence: its variants' mean change in counts; ``log_likelihood`` is per token, from perplexities."""
     rows = []
     for (sentence, direction), variants in changes.groupby([SENTENCE, "direction"], sort=False):
         total: dict[str, float] = {}

@@ -1,10 +1,10 @@
 """TWBias's tables: from sentence log-likelihoods to what swapping terms does, with intervals over sentences.
 
-Effect sizes have a jackknife's, the regression of ``own_group`` CR2. The prompts ask about the same sentences, so they
-are one measurement: a sentence leaves all of them at once. They say how far a value would move with another sample of
-such sentences; the outlier rule is applied before. A share of significant prompts counts crossings of a threshold, and
-what is averaged over those prompts was chosen by it: such numbers have no interval. Agreement of annotators and the
-means that are computed again from print are of no model.
+Effect sizes have a jackknife, the regression of ``own_group`` has CR2. The prompts ask about the same sentences, so
+they are one measurement: a sentence leaves all of them at once. Intervals say how far a value would move with another
+sample of such sentences; the outlier rule is applied before. A share of significant prompts counts crossings of a
+threshold, and what is averaged over those prompts was chosen by it: such numbers have no interval. The agreement of
+annotators, and the means recomputed from printed numbers, concern no model.
 """
 
 import itertools
@@ -39,7 +39,7 @@ from biasatlas.sources import names_in
 from biasatlas.stats.replicates import Crossed
 from biasatlas.userfiles import listed, read_csv_rows, shown
 
-#: What says whether there is an effect has no interval of its own.
+#: The numbers of a test have no interval of their own.
 _TESTS = dict.fromkeys(("p_value", "t"), "a test")
 
 #: Options of the analysis that the multiverse crosses.
@@ -50,7 +50,7 @@ _COMPOSITION_KEYS = ("target_group", "platform", "toxicity")
 
 #: Columns of the annotators' labels, the authors' first.
 _LABELS = ("Answer", "Label 1", "Label 2", "Label 3")
-#: In a file's name, as upstream spells it.
+#: Upstream's words for annotations and groups in a file's name.
 _ANNOTATIONS = {"bias": "social bias", "toxicity": "toxicity"}
 _ANNOTATED = {
     "female": ("female",),
@@ -60,7 +60,7 @@ _ANNOTATED = {
     "hoklo": ("福佬人",),
     "waishengren": ("外省人", "W"),
 }
-#: A label says that there is something, or that there is nothing.
+#: How labels begin: "there is none", "there is".
 _NO, _YES = "沒有", "有"
 
 
@@ -68,9 +68,9 @@ _NO, _YES = "沒有", "有"
 def own_group(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """:func:`own_group_estimates` of each pair of groups with sentences of both, the ten prompts as one measurement.
 
-    Whatever the options say of scale and outliers. ``over`` "sentences": the interval says how far the value would move
-    with other sentences and the same terms; "terms": with other terms, too, of the original and in its place, which is
-    what verdicts rest on. ``n`` counts sentences of both groups that have a score under all ten prompts.
+    The options on scale and outliers do not matter. ``over`` "sentences": the interval says how far the value would
+    move with other sentences and the same terms; "terms": also with other terms, both original and swapped in; verdicts
+    rest on this one. ``n`` counts sentences of both groups that have a score under all ten prompts.
     """
     rows = []
     for model, of_model in step.scores.groupby("model", sort=False):
@@ -88,7 +88,7 @@ def gender(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """Bias ratio and effect size of the two gender directions (Tables 4 and 11).
 
     Beside them: the ratio after Holm's and after Benjamini and Hochberg's correction over the ten prompts, and the
-    effect over all ten, significant or not. Of scores under some prompts alone, it is over those.
+    effect over all ten, significant or not. If scores are under some of the prompts only, all are over those.
     """
     asked = [name for name in PROMPTS if name in set(step.scores["prompt_type"])]
     found = directions(step.scores, step.options, GENDERS, asked)
@@ -102,8 +102,8 @@ def ethnicity(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """Bias ratio and effect size of the sixteen ethnic directions (Figures 5 and 8), as :func:`gender`.
 
     A group's own terms as reference are the null of its rows: what swapping terms does without crossing groups (option
-    ``own_group_swaps``). Figure 5 prints no numbers that can be read off; ``published`` is what the authors' released
-    perplexities give.
+    ``own_group_swaps``). No numbers can be read off Figure 5; ``published`` is recomputed from the perplexities that
+    the authors released.
     """
     rows = [
         row
@@ -177,7 +177,7 @@ def prompts(step: Step[TWBiasOptions]) -> pd.DataFrame:
     """The test of every direction and prompt type, with no template and with an empty prompt (Figure 2).
 
     Metrics: ``p_value`` and ``t`` (positive: perplexity rises), ``effect_size`` and ``mean_difference`` on the
-    options' scale. P-values are not corrected. ``n`` is what the outlier rule leaves of each prompt type.
+    options' scale. P-values are not corrected. ``n`` counts the sentences that the outlier rule leaves by prompt type.
     """
     rows = []
     for direction in directions(step.scores, step.options, (*GENDERS, *ETHNIC_GROUPS), PROMPT_TYPES):
@@ -243,10 +243,10 @@ def _subsets(sentences: pd.DataFrame) -> Iterator[tuple[str, str, int, int]]:
 def annotator_agreement(step: Step) -> pd.DataFrame:
     """Table 8: Cohen's kappa by what was annotated and target group, against the authors' label and between annotators.
 
-    The scores are a folder with a CSV a group and annotation, named ``{group}_{bias or toxicity}.csv``, with a row an
-    item: the label of the authors (``Answer``) and those of three annotators. What the paper prints as agreement
-    between annotators is that with the authors. ``n`` counts items. Raises :class:`UserError` for a file that is not
-    there, and naming file, line and column for a label that says neither yes nor no.
+    The scores are a folder with a CSV per group and annotation, named ``{group}_{bias or toxicity}.csv``, with a row
+    per item: the label of the authors (``Answer``) and those of three annotators. What the paper prints as agreement
+    between annotators is that with the authors. ``n`` counts items. Raises :class:`UserError` for a missing file, and,
+    naming file, line and column, for a label that says neither yes nor no.
     """
     printed = step.published("twbias_kappa").set_index(["annotation", "target_group"])["cohens_kappa"]
     rows = []
@@ -281,7 +281,7 @@ def _mean_kappa(labels: np.ndarray, pairs: list[tuple[int, int]]) -> float:
 
 
 def _kappa(one: np.ndarray, other: np.ndarray) -> float:
-    """Missing where both give all items one label: chance then agrees fully, too."""
+    """Missing where both give all items one and the same label: agreement by chance is then complete, too."""
     from statsmodels.stats.inter_rater import cohens_kappa  # slow to import, and no other table needs it
 
     counts = np.bincount(2 * one + other, minlength=4).reshape(2, 2)
@@ -332,11 +332,11 @@ def mean_grade(fields: pd.Series) -> Estimate:
 
 
 def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
-    """``own_term_advantage`` and ``own_group_advantage`` of each two groups, over their terms.
+    """``own_term_advantage`` and ``own_group_advantage`` of each pair of groups, over their terms.
 
     Each swap of two terms has a cost of its own in a model; over sentences, many of which share a swap, that cost would
-    look like bias. A sentence lies away from neutral by its mean loss of log-likelihood under a swap for the other
-    group: above 0 where it is likelier as its writer had it.
+    look like bias. A sentence's distance from neutral is its mean loss of log-likelihood under a swap for the other
+    group: above 0 where the original is likelier.
     """
     for pair, found in swapped_pairs(step.scores, step.options):
         model = regression(step.scores, found, pair)
@@ -345,7 +345,7 @@ def evidence(step: Step[TWBiasOptions]) -> Iterator[Evidence]:
 
 
 def of_two(pair: tuple[str, str], model: Regression, replicates: Crossed) -> Evidence:
-    """The evidence of two groups."""
+    """The evidence on a pair of groups."""
     other = model.changes[model.changes["crossed"] == 1]
     lost = -other.groupby(SENTENCE, sort=False)["log_likelihood"].mean()
     names = lost.index.to_series()
