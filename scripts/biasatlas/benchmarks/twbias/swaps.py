@@ -433,10 +433,7 @@ def _means(changes: pd.DataFrame, found: Swaps) -> pd.DataFrame:
 
 def _swapped(changes: pd.Series) -> tuple[pd.Series, pd.Series]:
     """The first term of the original that each variant changes, and the first that it has instead."""
-    pairs = [
-        [next((term for term, count in change.items() if count * sign > 0), "") for sign in (-1, 1)]
-        for change in changes
-    ]
+    pairs = [[next((term for term, n in each.items() if n * sign > 0), "") for sign in (-1, 1)] for each in changes]
     originals, counterparts = np.array(pairs, dtype=object).reshape(-1, 2).T
     return pd.Series(originals, changes.index), pd.Series(counterparts, changes.index)
 
