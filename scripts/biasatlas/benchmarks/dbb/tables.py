@@ -102,11 +102,11 @@ def sg_descriptors(step: Step[DBBOptions]) -> pd.DataFrame:
 def name_draws(step: Step[DBBOptions]) -> pd.DataFrame:
     """How far Table 1 (all categories) and Table 4 move over 20 draws of the names, which the paper made once.
 
-        A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19;
+    A draw gives each template and type one name, as ``name_rule: random_per_type`` does with the seeds 0 to 19;
     instances without a name are those of MCQ. ``count_sd`` and ``mean_score_sd`` are standard deviations over the
-    draws, ``count_range`` and ``mean_score_range`` the largest less the smallest; missing if no question with a name has
-    a score. They include chance differences between sampled answers to two names. Types without names are left out, and
-    models that were asked no question with a name.
+    draws, ``count_range`` and ``mean_score_range`` the largest less the smallest; missing if no question with a name
+    has a score. They include chance differences between sampled answers to two names. Types without names are left
+    out, and models that were asked no question with a name.
 
     Raises UserError where a model has not answered MCQ.
     """
