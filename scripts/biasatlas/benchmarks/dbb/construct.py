@@ -3,8 +3,8 @@
 A step's requests are built from the rows that earlier steps kept; parsing its responses adds the step's fields and a
 verdict to the rows. A rejected row stays in the table, with step and reason, and later steps skip it.
 
-The rules for sentences are those of the paper's Tables 13 and 15. tests/unit/test_dbb_checks.py shows, on a writer
-whose faults are known, which faults they find and which good sentences they reject.
+The rules for sentences are those of the paper's Tables 13 and 15. tests/unit/test_dbb_checks.py says how many faults
+they find, and how many good sentences they reject, on a writer whose faults are known.
 """
 
 import itertools
