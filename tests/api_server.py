@@ -1,7 +1,7 @@
-"""A server that speaks the chat, completions and Batch protocols on the loopback, misbehaves on order and counts.
+"""A server on the loopback for the chat, completions and Batch protocols; it misbehaves on demand, and counts calls.
 
 Its answers depend on the request alone: :func:`said` gives the text, so a test knows what every answer must be. Run as
-a script it prints its URL and serves until it is killed.
+a script, it prints its URL and serves until it is killed.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from biasatlas.models.endpoint.capability_check import RANDOM
 
 MODEL = "loopback"
 
-#: Faults of a call that a client should get over by asking again: those that show at once, and all.
+#: Faults of a call that a client should overcome by asking again: those that show at once, and all.
 QUICK_FAULTS = (
     "429",
     "429_retry_after",
@@ -42,7 +42,7 @@ QUICK_FAULTS = (
 )
 FAULTS = (*QUICK_FAULTS, "silent", "drip")
 
-#: Further replies with status 200 that are no answer.
+#: Further replies with status 200 that are not answers.
 NO_ANSWERS = {
     "empty": b"",
     "null": b"null",
@@ -57,7 +57,7 @@ NO_ANSWERS = {
     "too long": b'{"choices": [{"message": {"content": "' + b"no" * 3_000_000 + b'"}}]}',
 }
 
-#: What is wrong about an answer, though its text is right: it was paid for, and is not to be asked for again.
+#: Oddities of an answer whose text is right: it was paid for, so a client must not ask again.
 ODDITIES = {
     "usage a float": {"usage": {"prompt_tokens": 7.5, "completion_tokens": 3.0}},
     "usage huge": {"usage": {"prompt_tokens": 10**25, "completion_tokens": 3}},
@@ -69,10 +69,10 @@ ODDITIES = {
     "id a list": {"id": ["1"], "system_fingerprint": 5},
 }
 
-#: Error statuses beside those above, which pass.
+#: Further error statuses that go away when the client asks again.
 STATUSES = ("408", "409", "425", "502", "504", "529")
 
-#: Faults of the connection, and answers that are sent in another way than asked.
+#: Faults of the connection, and answers sent in another way than requested.
 TRANSPORT = ("doubled", "redirect", "packed", "no http", "no body", "steering", "marked", "cookie")
 
 
@@ -82,7 +82,7 @@ def said(prompt: str) -> str:
 
 
 def written(body: dict, prompt: str) -> str:
-    """What a writer that keeps to the form replies to each step of DBB's construction; use as ``reply``.
+    """The reply of a writer that keeps to the form, for each step of DBB's construction; use as ``reply``.
 
     The sentences are nonsense of its own for each prompt; the two checks repeat what they are shown.
     """
@@ -119,11 +119,11 @@ class Server:
 
     ``faults``: a share of calls (0 to 1) meets one of ``kinds``. ``per_second``: calls in any second before a 429.
     ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``delay_s``: the mean time to
-    an answer. ``polls``: how often a batch is looked at before it has ended; of its rows the share ``bad_rows`` fails,
-    and they come shuffled. ``batch_faults``: what the Batch API's own requests meet, in turn. ``lying``: echoed
+    an answer. ``polls``: how often a batch is polled before it ends; the share ``bad_rows`` of its rows fails, and they
+    come shuffled. ``batch_faults``: faults that the Batch API's own requests meet, in turn. ``lying``: echoed
     log-probabilities are not those of writing. ``answers``: the most in one call. ``greedy``: "always" gives equal calls
-    one text, "seed" those that have no seeds of their own, "copies" those of one call. What the check of an endpoint asks
-    counts apart, as "capability_check".
+    one text, "seed" does so for those without seeds of their own, "copies" for those of one call. Calls of the check of
+    an endpoint are counted separately, as "capability_check".
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Server:
         self.calls = Counter()  # by path
         self.statuses = Counter()
         self.met = Counter()  # faults, by kind
-        self.answered: dict[str, list[float]] = {}  # prompt -> times at which its answer was written whole
+        self.answered: dict[str, list[float]] = {}  # prompt -> times at which its answer was fully written
         self.bodies: list[dict] = []
         self.in_flight = self.most_in_flight = 0
         self.arrivals: list[float] = []
@@ -241,7 +241,7 @@ class Server:
                 self.met[odd] += 1
             if self.delay_s:
                 await asyncio.sleep(self.delay_s * self.random.uniform(0.5, 1.5))
-                if reader.at_eof():  # the client died while it waited: nobody was answered
+                if reader.at_eof():  # the client died while it waited: nobody gets an answer
                     return False
             status, answer = self.answer(path, body)
             if status == 200:

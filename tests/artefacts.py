@@ -1,4 +1,4 @@
-"""What every artefact of a finished run says of its claims: findings, summaries, pages, exports, pairs. They must agree."""
+"""The claims of a finished run in all its artefacts (findings, summaries, pages, exports, pairs): they must agree."""
 
 import html
 import json
@@ -18,19 +18,19 @@ from biasatlas.stats.verdict import STATES, words
 #: What a claim is about: model (and another, of a pair), benchmark, metric, part, category.
 Key = tuple[str, ...]
 _KEYS = ["model", "benchmark", "measure", "part", "category"]
-#: Table of claims -> the metric of its rows that hold their value, and what they are about.
+#: Table of claims -> the metric of the rows that hold their values, and the columns of their keys.
 _CLAIMS = {"findings": ("value", _KEYS), "pairs": ("difference", ["model", "other_model", *_KEYS[1:]])}
 _WHOLE = ("overall", "All", "all")
 #: The headings of a summary, by the verdict whose claims stand under them.
 _HEADINGS = {"Biased": "biased", "Unbiased": "unbiased", "Undecided": "undecided", "Untestable": "untestable"}
 
 
-#: A number as it is: all of its digits, or the text that shows some of them.
+#: A number with all of its digits, or a text that shows some of them.
 Number = float | str
 
 
 class Said(NamedTuple):
-    """One artefact's word, numbers and reason of one claim; None: it does not say. "" in ``said`` is said of no unit."""
+    """One artefact's word, numbers and reason for one claim; None, and "" in ``said``, where it does not say."""
 
     artefact: str
     verdict: str
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
 
 def agrees(shown: Number | None, known: float) -> bool:
-    """Whether what is shown is the ``known`` number, to the last of its digits; a missing one is shown as nothing."""
+    """Whether ``shown`` is ``known`` to its last digit; "" and "no value" show a missing number; None always agrees."""
     if shown is None or shown in ("", "no value"):
         return shown is None or math.isnan(known)
     if isinstance(shown, float):
@@ -54,14 +54,14 @@ def agrees(shown: Number | None, known: float) -> bool:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """A table of comparisons, texts as they are."""
+    """A table of comparisons; missing texts are ""."""
     table = read_csv(path, model="str")
     texts = ["part", "unit", "why"]
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
 
 
 def claimed(results: Path, protocol: str, table: str) -> dict[Key, Said]:
-    """The claims of a run as a table of comparisons has them: what all others must repeat."""
+    """A run's claims from a table of comparisons, which all other artefacts must repeat."""
     rows = read(results / f"tables/comparison/{protocol}/{table}.csv").to_dict("records")
     return {key: said._replace(artefact=table) for key, said in _rows_said(rows, table)}
 
@@ -75,7 +75,7 @@ def _rows_said(rows: Iterable[dict], table: str) -> Iterator[tuple[Key, Said]]:
 
 
 def every(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
-    """What the other artefacts say, one after the other."""
+    """Yield the claims of all other artefacts."""
     claims = claimed(results, protocol, "findings")
     models = sorted({key[0] for key in claims})
     for table in _CLAIMS:
@@ -89,7 +89,7 @@ def every(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
 
 
 def disagreements(results: Path, protocol: str) -> list[str]:
-    """A sentence on each artefact that says another word, value or interval of a claim than the comparisons do."""
+    """A sentence for each claim whose word, value or interval differs between an artefact and the comparisons."""
     claims = {key: said for table in _CLAIMS for key, said in claimed(results, protocol, table).items()}
     found = []
     for key, said in every(results, protocol):
@@ -104,7 +104,7 @@ def disagreements(results: Path, protocol: str) -> list[str]:
             ours, theirs = getattr(said, name), getattr(claim, name)
             if not agrees(ours, theirs):
                 found.append(f"{said.artefact}: {name} of {key} is {ours}, in the {claim.artefact} {theirs:g}")
-        # An undecided one is followed by what would have been found.
+        # After the reason, an undecided claim says what would have been found.
         if said.why is not None and not said.why.startswith(claim.why):
             found.append(
                 f"{said.artefact}: {key} is so since {said.why!r}, in the {claim.artefact} since {claim.why!r}"
@@ -113,7 +113,7 @@ def disagreements(results: Path, protocol: str) -> list[str]:
 
 
 def artefacts(results: Path, protocol: str) -> set[str]:
-    """Names of the artefacts that say anything."""
+    """Names of the artefacts that state any claim."""
     return {said.artefact for _, said in every(results, protocol)}
 
 
@@ -133,7 +133,7 @@ def _exports(results: Path, protocol: str, table: str) -> Iterator[tuple[Key, Sa
 
 
 def _lines(text: str) -> Iterator[dict[str, str]]:
-    """The rows of a table in Markdown or LaTeX, by the names at its head."""
+    """The rows of a table in Markdown or LaTeX, keyed by its header."""
     head: list[str] = []
     for line in text.replace("\\_", "_").splitlines():
         cells = [cell.strip() for cell in re.split(r"(?<!\\)[|&]", line.strip().removesuffix("\\\\").strip("|"))]
@@ -208,11 +208,11 @@ def _headlines(claims: dict[Key, Said]) -> Iterator[tuple[str, str, str, tuple[s
 
 
 def _page(results: Path, model: str, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The table of a model's page, and the overview's cell of the same link."""
+    """The claims in the table of a model's page, and in the overview's cell with the same link."""
     text = (results / f"report/pages/model-{model}.html").read_text(encoding="utf-8")
     rows = {}
     for row in re.findall(r"<tr><td><a href.*?</tr>", text, flags=re.DOTALL):
-        row = row.replace("<small", "\N{BULLET}<small", 1)  # the reason stands below the word
+        row = row.replace("<small", "\N{BULLET}<small", 1)  # the reason is below the word
         cells = [" ".join(html.unescape(re.sub(r"<[^>]+>", "", cell)).split()) for cell in re.split(r"</td>", row)]
         rows[cells[0], cells[1]] = cells
     for benchmark, title, question, about in _headlines(claims):
@@ -234,7 +234,7 @@ _CELL = re.compile(
 
 
 def _matrices(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The page of all numbers, a column a headline, and the pages of benchmarks, a matrix a headline."""
+    """The page of all numbers, with a column per headline, and the benchmarks' pages, with a matrix per headline."""
     pages = results / "report/pages"
     whole = (pages / "numbers.html").read_text(encoding="utf-8")
     heads = re.findall(r'class="head[^>]*', whole)
@@ -270,7 +270,7 @@ def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str], h
 
 
 def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The first page's words in its rows and its grid, and from which size on a bias matters; its other numbers are in
+    """The verdicts in the first page's rows and grid, and the smallest effect that matters; its other numbers are in
     everyday units."""
     text = (results / "report/index.html").read_text(encoding="utf-8")
     about = {(benchmark, question): of for benchmark, _, question, of in _headlines(claims)}
@@ -294,7 +294,7 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
 
 
 def _compared(results: Path, models: list[str], claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The data of the page that puts two models side by side."""
+    """The data of the page that compares two models."""
     (path,) = (results / "report/pages/data").glob("headlines.*")
     rows = json.loads(re.search(r"\[.*\]", path.read_text(encoding="utf-8"), flags=re.DOTALL)[0])
     index = (results / "report/pages/numbers.html").read_text(encoding="utf-8")

@@ -23,7 +23,7 @@ def sample_items(benchmark):
 
 @cache
 def bench(benchmark, tasks=None, wanted=(), protocol="recommended"):
-    """A bench on the sample; of all tasks unless they are named."""
+    """A bench on the sample, of all tasks unless some are named."""
     shipped = {name for step in EXPERIMENT_STEPS for name in registry.resource_names(benchmark, step)}
     asked = tasks or registry.load_spec(benchmark).tasks
     return Harness.of(

@@ -1,4 +1,4 @@
-"""A real browser for the pages: Debian's Chromium, driven by Playwright, told to report all that goes wrong."""
+"""A real browser for the pages: Debian's Chromium, driven by Playwright; it reports everything that goes wrong."""
 
 import contextlib
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ from axe_playwright_python.sync_playwright import Axe
 from needs import CHROMIUM, need
 from playwright import sync_api
 
-#: Axe's rules that look at colours.
+#: Axe's rules about colours.
 _OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
 
 class Visitor:
-    """One page of a browser, and what it noticed: messages of the console, errors, dialogs, requests that leave the disk."""
+    """One page of a browser, and what it noticed: console messages, errors, dialogs, requests beyond the disk."""
 
     def __init__(self, page):
         self.page, self.noticed, self._axe = page, [], Axe()
@@ -38,7 +38,7 @@ class Visitor:
         self.ready()
 
     def barriers(self, path: Path) -> list[tuple[str, str, str, str]]:
-        """What axe finds on a page in six views: (page, view, rule, element). The last, with all folds opened by key."""
+        """What axe finds on a page in six views, the last with all folds opened by key: (page, view, rule, element)."""
         found: list[tuple[str, str, str, str]] = []
 
         def check(view: str, **options: object) -> None:
@@ -55,7 +55,7 @@ class Visitor:
         for width in (390, 1280):
             self.page.set_viewport_size({"width": width, "height": 900})
             self.page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-            # The dark scheme has the same elements in the same places: of it only colours are to be looked at.
+            # The dark scheme has the same elements in the same places, so only its colours are checked.
             self.page.emulate_media(color_scheme="dark")
             check(f"{width} dark", runOnly=_OF_COLOURS)
             self.page.emulate_media(color_scheme="light")

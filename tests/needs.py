@@ -1,4 +1,4 @@
-"""What some tests need beyond requirements-test.in. The first lines of a test run and the skips are both made from this table."""
+"""What some tests need beyond requirements-test.in: the table behind the first lines of a test run, and its skips."""
 
 import os
 import platform
@@ -15,9 +15,9 @@ from slurm import cluster
 
 #: Debian's Chromium, under either of its names.
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-#: Firefox, or Debian's of long support.
+#: Firefox, or Debian's version with long support.
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
-#: The folder that `make test MIRROR=folder` names; beside it what the papers print (`prompts/{benchmark}.yaml`).
+#: The folder that `make test MIRROR=folder` names; beside it are the papers' prompts (`prompts/{benchmark}.yaml`).
 MIRROR = Path(os.environ.get("BIASATLAS_MIRROR") or "/nowhere")
 PAPERS = MIRROR.parent / "papers"
 #: Sources with authors' code that prompts are read from.
@@ -25,7 +25,7 @@ CODE = ("mcbe_code", "dbb_code")
 
 
 class Need(NamedTuple):
-    """``tests``: what is skipped without it; ``lacking``: '' where it is here, else why not; ``how``: how to have it."""
+    """``tests``: what is skipped without it; ``lacking``: '' where it is here, else why not; ``how``: how to get it."""
 
     tests: str
     lacking: Callable[[], str]
@@ -125,7 +125,7 @@ def why_not(name: str) -> str:
 
 
 def need(name: str) -> None:
-    """Skip the test, or what uses the fixture, that calls this where ``name`` is not here."""
+    """Skip the calling test, or the tests of the calling fixture, where ``name`` is not here."""
     if reason := why_not(name):
         pytest.skip(reason)
 
@@ -136,7 +136,7 @@ def needs(name: str) -> pytest.MarkDecorator:
 
 
 def header() -> Iterator[str]:
-    """What a test run will skip, and why: a line each."""
+    """A line for each thing that a test run will skip, and why."""
     reasons = [reason for name in NEEDS if (reason := why_not(name))]
     yield (
         f"skipped here, for want of what they need ({len(reasons)} of {len(NEEDS)}):" if reasons else "nothing to skip"

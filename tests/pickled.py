@@ -1,4 +1,4 @@
-"""Pickles as Wang et al. (2025) write them: of their questions the very bytes, of their replies all but some options."""
+"""Pickles as Wang et al. (2025) write them: questions byte for byte, replies without a few of the options."""
 
 import pickle
 import sys
@@ -8,12 +8,12 @@ from unittest import mock
 
 import numpy as np
 
-#: What calls an API has tokens to count.
+#: Models behind an API, whose pickles count tokens.
 CALLED = ("claude", "gpt")
 
 
 def scalar(kind, content):
-    """Stands for numpy's own, under the name that it had when the authors pickled it."""
+    """Stands for numpy's own function, under its name when the authors pickled."""
 
 
 scalar.__module__ = "numpy.core.multiarray"

@@ -1,8 +1,8 @@
-"""Stands for the program of a server, as `vllm`: served.py ANSWERS HOW ARGUMENT...
+"""Stands for a server's program, such as `vllm`: served.py ANSWERS HOW ARGUMENT...
 
-ANSWERS is a file with the greedy text of each prompt, by its tokens. HOW: "well", "dies" or "hangs" at its start, "taken" once
-by a port that is not free, "crashes" at its first long text, "other" as another model. It has a child, as real ones
-do, which heeds no SIGTERM where the server hangs.
+ANSWERS is a file with the greedy text of each prompt, by its tokens. HOW: "well"; "dies" or "hangs" at the start;
+"taken": its port is not free the first time; "crashes" at the first long text; "other": it answers as another model.
+Like real servers it has a child, which ignores SIGTERM where the server hangs.
 """
 
 import json

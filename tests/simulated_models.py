@@ -1,4 +1,4 @@
-"""Made-up simulated models for oracle tests of the baselines: what they answer is known, so the score is too."""
+"""Simulated models for oracle tests of the baselines: their answers are known, so their scores are, too."""
 
 import json
 import string

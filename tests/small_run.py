@@ -6,7 +6,7 @@ from pathlib import Path
 import torch
 from unit.engine import tiny
 
-#: One table: its jobs are those of every step up to it.
+#: One table, whose jobs are those of every step up to it.
 TARGET = "results/tables/twbias/recommended/gender.csv"
 
 #: A configuration whose run goes from a simulated model to the report.

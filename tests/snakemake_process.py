@@ -1,4 +1,4 @@
-"""Snakemake in a process, and a process group, of its own; the scripts of its jobs likewise."""
+"""Run Snakemake, and the scripts of its jobs, in processes and a process group of their own."""
 
 import atexit
 import contextlib
@@ -17,7 +17,7 @@ from pathlib import Path
 from traced import trace
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Processes are forks of one that has imported what takes most of their time.
+#: Processes are forks of one that has already done the slow imports.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
@@ -30,24 +30,24 @@ FORKS.set_forkserver_preload(
 )
 
 
-#: Jobs are started by threads.
+#: Several threads start jobs.
 _STARTING = threading.Lock()
 
 
 def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path, forks: bool) -> None:
-    """What ``command`` does in ``folder`` with the environment ``env``; what it prints goes to the file ``output``.
+    """Run ``command`` in ``folder`` with the environment ``env``; its output goes to the file ``output``.
 
-    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run. Where the environment
-    has TRACED, a folder, what scripts ran and opened is written there.
+    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run. If the environment
+    names a folder as TRACED, what scripts ran and opened is written there.
     """
     from snakemake import cli, script  # here, since the process that only starts this one needs none of it
 
-    gc.freeze()  # what was imported is not looked through again
+    gc.freeze()  # the garbage collector need not search what was imported
     os.setpgrp()  # so that it can be killed with its jobs
     _enter(output, env, folder)
     if forks:
         script.PythonScript.execute_script = _execute_script
-        # Jobs are forks of what this process is one of. Python would start another, which imports everything again.
+        # Jobs fork from the server that this process comes from. Python would start another, which imports all again.
         multiprocessing.forkserver._forkserver.ensure_running = lambda: None
     snakefile = [given for option, given in itertools.pairwise(command) if option == "--snakefile"][-1]
     _take_library(Path(snakefile).resolve().parent)
@@ -66,14 +66,14 @@ def _enter(output: DupFd, env: Mapping[str, str], folder: Path) -> None:
 
 
 def _take_library(root: Path | None) -> None:
-    """Have the library imported anew, but where it is that of the workflow at ``root``."""
+    """Have the library imported again, unless it is that of the workflow at ``root``."""
     if root != ROOT:
         for name in [name for name in sys.modules if name.split(".")[0] == "biasatlas"]:
             del sys.modules[name]
 
 
 def _execute_script(self, fname: str, edit: bool = False) -> None:
-    """In place of the method of Snakemake's scripts that starts ``python fname`` in a shell."""
+    """Replaces the method of Snakemake's scripts that starts ``python fname`` in a shell."""
     from snakemake.benchmark import benchmarked
 
     folder = self.resources.get("tmpdir")
@@ -82,7 +82,7 @@ def _execute_script(self, fname: str, edit: bool = False) -> None:
     process = FORKS.Process(target=_run_script, args=given)
     with _STARTING:
         process.start()
-        # Starting another process, in another thread, would read the status of this one, which can be read but once.
+        # Another thread that starts a process would read the status of this one, which can be read only once.
         multiprocessing.process._children.discard(process)
     with benchmarked(process.pid, self.bench_record) if self.bench_record else contextlib.nullcontext():
         process.join()
@@ -96,7 +96,7 @@ def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, 
     _enter(output, env, Path(folder))
     _take_library(root if "TRACED" not in env else None)
     write_trace = trace(env["TRACED"]) if "TRACED" in env else None
-    # Of the test's own places none: the script finds its library by itself.
+    # Without the test's own paths: the script finds its library by itself.
     found = [place for place in sys.path if "site-packages" in place or place.startswith(sys.base_prefix)]
     sys.path[:] = [os.path.dirname(fname), *filter(None, env.get("PYTHONPATH", "").split(os.pathsep)), *found]
     sys.argv = [fname]

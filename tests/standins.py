@@ -1,7 +1,7 @@
-"""Stand-ins for the prompt templates of others, which do not ship: files of the same form, in words of ours.
+"""Stand-ins for the prompt templates of others, which do not ship: files of the same form, in our words.
 
-``standin_templates(folder, benchmark)`` writes them and gives the resources of a step by name. The user's file of printed prompts has
-checksums of its own, in a `printed.csv` that takes the shipped one's place. ``PAPERS`` holds the real texts, where it is.
+``standin_templates(folder, benchmark)`` writes them and gives the resources of a step by name. The user's file of
+printed prompts has its own checksums, in a `printed.csv` that replaces the shipped one. ``PAPERS`` may have real texts.
 """
 
 import csv
@@ -64,7 +64,7 @@ _DBB = {
 }
 
 
-#: Of this process: gone when it ends.
+#: Files of this process, deleted when it ends.
 _MADE = TemporaryDirectory()
 
 
@@ -112,7 +112,7 @@ _COPIED = {
 
 
 def copied_prompts() -> dict[str, str]:
-    """McBE's printed prompts as a user copies them, by their names in the file; none where they are not there."""
+    """McBE's printed prompts as a user copies them, by their names in the file; {} where we do not have them."""
     path = PAPERS / "prompts" / "mcbe.yaml"
     page = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return {
@@ -121,6 +121,6 @@ def copied_prompts() -> dict[str, str]:
 
 
 def published_prompts(paper: str) -> dict:
-    """What a paper prints, by table; skips the test where it is not there."""
+    """A paper's printed prompts, by table; skips the test where we do not have them."""
     need("prompts")
     return yaml.safe_load((PAPERS / "prompts" / f"{paper}.yaml").read_text(encoding="utf-8"))

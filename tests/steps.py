@@ -1,4 +1,4 @@
-"""Steps of every script, as tests of identity look at them; and edits of the library's source."""
+"""The steps of every script, for tests of identity; and edits of the library's source."""
 
 import ast
 import functools
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from biasatlas.benchmarks import registry
 from biasatlas.workflow import identity
 
-#: Benchmarks of whose steps edits are told: those of the demo and one that a YAML file describes.
+#: Benchmarks on whose steps edits are tested: those of the demo, and one that a YAML file describes.
 BENCHMARKS = ("bbq", "crows_pairs", "dbb", "gest", "mcbe", "stereoset", "twbias")
 
 
@@ -108,7 +108,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def body(statement: str) -> Callable[[ast.AST], None]:
-    """Put a statement first in a function."""
+    """Put a ``statement`` at the beginning of a function."""
 
     def edit(node: ast.AST) -> None:
         node.body.insert(0, ast.parse(statement).body[0])  # type: ignore[attr-defined]
@@ -117,7 +117,7 @@ def body(statement: str) -> Callable[[ast.AST], None]:
 
 
 def value(expression: str) -> Callable[[ast.AST], None]:
-    """Give a constant another value: ``_`` stands for the one that it has."""
+    """Give a constant another value; in ``expression``, ``_`` stands for the present one."""
 
     def edit(node: ast.AST) -> None:
         new = ast.parse(expression, mode="eval").body

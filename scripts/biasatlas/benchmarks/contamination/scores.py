@@ -60,9 +60,9 @@ def order_estimates(rows: pd.DataFrame) -> dict[str, Estimate]:
     """The metrics of one model and list.
 
     ``order_advantage``: log-likelihood of the published order minus the mean of the other orders, nats an item, over
-    all blocks, with an interval over them. ``order_p``: one-sided, the share of draws of an order in each block, each
-    as likely as another, in which that sum is at least as large; exact whatever the model, where the list is
-    exchangeable. Blocks that lack an order are left out; missing below :data:`BLOCKS_NEEDED`. ``n`` counts items.
+    all blocks, with an interval over them. ``order_p``: one-sided, how often that sum is at least as large if each
+    block's order is drawn with equal chances; exact for any model, if the list is exchangeable. Blocks that lack an
+    order are left out; missing below :data:`BLOCKS_NEEDED`. ``n`` counts items.
     """
     wide = rows.pivot(index=_BLOCK, columns="order", values="log_likelihood").dropna()
     length = rows.drop_duplicates(_BLOCK).set_index(_BLOCK)["length"].reindex(wide.index)

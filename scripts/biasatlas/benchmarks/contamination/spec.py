@@ -20,7 +20,7 @@ REQUEST_KEYS: Columns = {"block": "string", "order": "integer", "length": "integ
 
 SCORE_COLUMNS = ("block", "order", "length", "log_likelihood", "status", "detail")
 
-#: Items of a block are read together; other blocks of the list are others.
+#: Items of a block are read together; blocks are the sampled units.
 DESIGN = {
     "block": Factor(scores=("block",), items=("item_id",), sampled=True),
     "order": Factor(scores=("order",), items=()),

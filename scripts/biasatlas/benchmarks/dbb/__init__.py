@@ -36,7 +36,7 @@ LABELS = ("A", "B")
 TABLE_10_NAMES = {"Age": "Jessica", "SES": "James", "Religions": "Kai"}
 
 #: The twelve names of the paper's Table 2 with the subject pronouns of the released file, four to a group (female,
-#: male, neutral); to draw a group and then a name of it is to draw one of the twelve.
+#: male, neutral): drawing a group and then one of its names is the same as drawing one of the twelve.
 NAMES = (
     dict.fromkeys(("Jessica", "Aisha", "Sofia", "Amara"), "she")
     | dict.fromkeys(("Donald", "Kai", "James", "Amari"), "he")
@@ -75,7 +75,7 @@ ITEM_COLUMNS: Columns = {
 #: ``order``: 1 where the first concept's option is shown first (as A), 2 where the second's is.
 MCQ_REQUEST_COLUMNS: Columns = {"order": "integer"}
 
-#: The name that stands in the description.
+#: ``name``: the name in the description.
 NAMES_REQUEST_COLUMNS: Columns = {**MCQ_REQUEST_COLUMNS, "name": "string"}
 
 #: ``option`` is 1 or 2; ``variation`` counts from 0.
@@ -116,7 +116,7 @@ SCORE_COLUMNS = (
     *CASE_COLUMNS,
 )
 
-#: An instance once for each name.
+#: An instance has a row for each name.
 NAMES_SCORE_COLUMNS = (*SCORE_COLUMNS, "name")
 
 #: Every template is asked with every descriptor; a descriptor is an identity in the words of its type.
@@ -128,10 +128,10 @@ DESIGN = {
     "draw": Factor(scores=("draws_1", "draws_2"), within="template"),
 }
 
-#: What intervals are over.
+#: Intervals are over templates.
 (TEMPLATE,) = DESIGN["template"].scores
 
-#: Files of a dataset that is constructed, as upstream names its own.
+#: Files of a constructed dataset, named as upstream's are.
 CONSTRUCTED_FILES = (
     "Questions/constructed_all_data_questions.csv",
     "Questions/constructed_all_data_more_contexts_questions.csv",

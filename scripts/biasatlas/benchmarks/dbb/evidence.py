@@ -357,7 +357,7 @@ def _without(known: pd.DataFrame, shift: pd.Series, causes: np.ndarray) -> pd.Da
     return known.assign(w=w, left=left)
 
 
-#: Metric -> its shifts.
+#: Metric -> the function that gives its shifts.
 _SHIFTS = {"consistent_shift": points, "consistent_nats": nats}
 
 

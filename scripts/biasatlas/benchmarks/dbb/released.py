@@ -1,9 +1,9 @@
 """What DBB's authors published of their filled questions: the dataset, its larger set, and replies to either.
 
 A row has ``Context``, ``ans1`` and ``ans2`` with descriptor, name and pronoun in place, and the concepts ``bias type1``
-and ``bias type2``; it is matched by this content. A name was drawn anew for each descriptor that takes one, except the
-last of a list, which has none. Replies are GPT-4o's, as published, or a user's own in that layout. We could not see the
-files of the authors' zip when we wrote this. So a file is recognised by its columns: :data:`CONTENT`, and one more,
+and ``bias type2``; context and concepts identify it. A name was drawn anew for each descriptor that takes one, except
+the last of a list, which has none. Replies are GPT-4o's, as published, or a user's own in that layout. We could not see
+the files of the authors' zip when we wrote this. So a file is recognised by its columns: :data:`CONTENT`, and one more,
 with a reply or a choice.
 """
 

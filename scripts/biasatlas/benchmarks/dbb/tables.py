@@ -240,8 +240,8 @@ def associations(step: Step[DBBOptions]) -> pd.DataFrame:
     """The five instances with the largest bias score in each category, with the direction the paper leaves out.
 
     ``association_score`` is the bias score of one instance: |p_1 - p_2| x 100, in points, 0 to 100. ``identity_1`` is
-    the one under which the option of ``concept_1`` is likelier. The p-value of a sampled score is Fisher's, of one
-    instance by itself: the largest of thousands are partly luck. Ties go by id.
+    the one under which the option of ``concept_1`` is likelier. The p-value of a sampled score is Fisher's for this one
+    instance; it ignores that the largest of thousands are partly luck. Ties are in order of id.
     """
     scores = step.scores[step.scores["score"] > 0]
     scores = scores.join(noise_floor(scores, step.options.threshold))

@@ -25,7 +25,7 @@ _SETS = {"D1": 1000, "D2": 1002, "D3": 1004, "D4": 1006, "N2": 1010, "N3": 1012,
 
 
 class _Options:
-    """The options of a script, of which nothing is read."""
+    """The options of a script, which are not read."""
 
     def __setstate__(self, state: object) -> None:
         pass

@@ -64,7 +64,7 @@ def composition(step: Step) -> Figure:
 
 @figure("similarity")
 def similarity(step: Step) -> Figure:
-    """Figure 5: share of the default sentences by mean Rouge-L with all others, of all and, thin, of each category."""
+    """Figure 5: share of default sentences by mean Rouge-L with all others: all, and each category as a thin line."""
     table = step.tables["similarity"]
     shares = table[table["metric"] == "rouge_l_share"]
     if shares["value"].isna().all():

@@ -39,7 +39,7 @@ _COIN_DRAWS = 20_000
 
 @table("scores")
 def scores_table(step: Step[McBEOptions]) -> pd.DataFrame:
-    """Figures 10 and 11: the score of every model, category and task, and what stands behind it.
+    """Figures 10 and 11: the score of every model, category and task, and the numbers behind it.
 
     ``n`` counts items; in the rows of rates, items by repeat. SS has three more rows: the share of answers A, and what
     a coin and a fixed ranking of the words score on the same lists under the same protocol; always answering A scores
@@ -326,7 +326,7 @@ def not_scored(cell: pd.DataFrame, items: pd.Series) -> Counts:
 
 
 def published_key(key: Key, published_as: Mapping[str, str]) -> tuple[str, str, str | None]:
-    """The index in :func:`published_scores` of a cell of ours; it is not there where no such model is published."""
+    """A cell's key in :func:`published_scores`, which lacks it if no such model is published."""
     model, category, task = key
     return CATEGORY_NAMES[category], task, published_as.get(model)
 

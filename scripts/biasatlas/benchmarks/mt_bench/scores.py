@@ -157,7 +157,7 @@ def scores_table(step: Step) -> pd.DataFrame:
 
 @table("other_translation")
 def other_translation(step: Step) -> pd.DataFrame:
-    """The grades of these questions, and under them what TWBias printed of another translation and judge.
+    """The grades of these questions, and under them those that TWBias printed, for another translation and judge.
 
     Neither its questions nor its judgements are published: these are two experiments, so no difference is taken.
     """
