@@ -158,8 +158,9 @@ def _snakemake(configfile: str, options: list[str], cores: str) -> list[str]:
     # Snakemake answers a file that is missing, or not UTF-8, with a traceback.
     check_files([configfile])
     said = any(option.startswith(("--cores", "-c", "--profile", "--workflow-profile")) for option in options)
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile"), "--configfile", configfile]
-    return [*command, *([] if said else ["--cores", cores]), *options]
+    # -P: a file of the user's may be called random.py.
+    command = [sys.executable, "-P", "-m", "snakemake", "--snakefile", str(ROOT / "Snakefile")]
+    return [*command, "--configfile", configfile, *([] if said else ["--cores", cores]), *options]
 
 
 def open_report(configfile: str) -> None:

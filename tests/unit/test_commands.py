@@ -39,6 +39,16 @@ def test_a_clone_has_the_command_under_the_name_that_an_installation_has(verbs, 
     assert [path.name for path in files if re.search(r"-m\s+biasatlas", path.read_text(encoding="utf-8"))] == []
 
 
+def test_files_of_the_user_s_may_be_called_as_modules_are(tmp_path):
+    for name in ("inspect", "random", "yaml", "tokenizers", "biasatlas", "snakemake"):
+        (tmp_path / f"{name}.py").write_text("raise RuntimeError")
+    (tmp_path / "my.yaml").write_text("models: {m: {kind: simulated}}\nbenchmarks: {crows_pairs: {data: sample}}\n")
+    command = [ROOT / "bias-atlas", "run", "my.yaml", "--dry-run"]
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_verbs_that_are_named_exist(verbs):
     files = [ROOT / "Makefile", *ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "rules").glob("*.smk")]
     files += [

@@ -224,6 +224,14 @@ def test_a_nuisance_of_half_of_the_groups_names_every_second_one():
     assert half({"one": ["a", "b", "c"], "other": ["b"]}, 0.5) == {"a": 0.5, "b": 0.5, "c": 0.5}
 
 
+def test_no_item_is_doubled_where_no_cluster_is():
+    """Of one cluster, a fifth of the seeds double it, and the others leave all as it is."""
+    scores = pd.DataFrame({"item_id": ["a", "b"], "cluster": ["x", "x"], "row": [0, 1]})
+    doubled = [NUISANCES["duplicates"].act(scores, "cluster", seed) for seed in range(5)]
+    assert [len(frame) for frame in doubled] == [8, 2, 2, 2, 2]
+    assert all(frame["row"].dtype == scores["row"].dtype for frame in doubled)
+
+
 def test_a_nuisance_reaches_every_study_that_it_fits_and_no_other():
     studies = {name: study for name, study in load_studies().items() if study.by != "ngrams"}
     of_texts = {name for name, study in studies.items() if "swap" in study.settings()}

@@ -301,8 +301,8 @@ def heavy_tails(asked: "TaskRequests", values: "Array", seed: int) -> "Array":
 @nuisance("data", BOTH)
 def duplicates(scores: "pd.DataFrame", cluster: str, seed: int) -> "pd.DataFrame":
     """Every item of a fifth of the clusters stands there four times."""
-    few = scores[cluster].astype("category").cat.codes.astype(int).mul(7919).add(seed) % 5 == 0
-    return _joined(scores, *[scores[few].assign(item_id=scores["item_id"] + f"#{copy}") for copy in (1, 2, 3)])
+    few = scores[scores[cluster].astype("category").cat.codes.astype(int).mul(7919).add(seed) % 5 == 0]
+    return _joined(scores, *[few.assign(item_id=few["item_id"] + f"#{copy}") for copy in (1, 2, 3)])
 
 
 @nuisance("data", BOTH)

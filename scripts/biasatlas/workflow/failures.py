@@ -181,7 +181,7 @@ def go_on(logs: Iterable[str], arguments: Sequence[str]) -> None:
     if level not in _NEXT or _FAILED not in said or not wanted:
         return
     print("note: jobs failed; going on with the tables, figures and report of what is there", file=sys.stderr)
-    command = [sys.executable, "-m", "snakemake", "--nolock", "--keep-going", *_without_force(arguments)]
+    command = [sys.executable, "-P", "-m", "snakemake", "--nolock", "--keep-going", *_without_force(arguments)]
     subprocess.run(command, env=os.environ | {LEVEL: _NEXT[level]}, cwd=_called_in(arguments), check=False)
 
 
