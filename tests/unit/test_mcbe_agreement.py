@@ -49,5 +49,7 @@ def test_judge_agreement(tmp_path):
     assert set(table["metric"]) <= set(SPEC.metrics)
     with pytest.raises(UserError, match=r"line 2, column judge: 'c'. Expected a, b or tie"):
         agreement(["x,y,1,c,a"], {})
+    with pytest.raises(UserError, match=r"line 6, column item_id: '0'. Expected one row per item and pair of models"):
+        agreement([*rows, rows[0]], {})
     with pytest.raises(UserError, match="no column 'human'"):
         agreement(["x,y,1,a"], {}, "model_a,model_b,item_id,judge")

@@ -182,6 +182,8 @@ def judge_agreement(step: Step[McBEOptions]) -> pd.DataFrame:
     ratings = _read(step.scores, ("model_a", "model_b", "item_id", "judge", "human"))
     for column in ("judge", "human"):
         _expect(ratings, column, ratings[column].isin(("a", "b", "tie")), "a, b or tie")
+    repeated = ratings.duplicated(["model_a", "model_b", "item_id"])
+    _expect(ratings, "item_id", ~repeated, "one row per item and pair of models")
     printed = {
         frozenset((pair.model_a, pair.model_b)): pair.consistent_rate_percent
         for pair in step.published("mcbe_judge_agreement").itertuples()
