@@ -3,10 +3,10 @@
     snakemake --configfile released.yaml --until score_bbq score_crows_pairs score_stereoset score_gest score_twbias
     PYTHONPATH=scripts python bench/rounds.py known released headlines studies --results results --orders 200 --draws 1000
 
-`known`: answers by a formula whose bias varies between templates by 0.7 logits (SD). `released`: published answers in
-random orders, and with a random sign for each cluster ("turned"), which leaves no bias. `headlines`: a benchmark's own
+`known`: answers by a formula whose bias varies over templates (SD 0.7 logits). `released`: published answers in random
+orders, and with a random sign for each cluster ("turned"), which leaves no bias. `headlines`: a benchmark's own
 headlines on published answers. `studies`: the same on simulated models with the biases of the simulation studies.
-"Some bias" tests for any difference from the null, "verdict" as the report does, with the smallest effect that matters.
+"Some bias" tests for any difference from the null; "verdict" is the report's, with the smallest effect that matters.
 Validity cards are ignored, as if every metric had passed.
 """
 

@@ -1,4 +1,4 @@
-"""A server that speaks the chat, completions and Batch protocols on the loopback, misbehaves on order and counts.
+"""A server of the chat, completions and Batch protocols on the loopback, which misbehaves as told and counts calls.
 
 Its answers depend on the request alone: :func:`said` gives the text, so a test knows what every answer must be. Run as
 a script it prints its URL and serves until it is killed.
@@ -27,7 +27,7 @@ from biasatlas.models.endpoint.capability_check import RANDOM
 
 MODEL = "loopback"
 
-#: Faults of a call that a client should get over by asking again: those that show at once, and all.
+#: Faults after which a client should ask again: those that show at once, and all.
 QUICK_FAULTS = (
     "429",
     "429_retry_after",
@@ -57,7 +57,7 @@ NO_ANSWERS = {
     "too long": b'{"choices": [{"message": {"content": "' + b"no" * 3_000_000 + b'"}}]}',
 }
 
-#: What is wrong about an answer, though its text is right: it was paid for, and is not to be asked for again.
+#: Oddities of answers whose text is right: these were paid for, and must not be asked for again.
 ODDITIES = {
     "usage a float": {"usage": {"prompt_tokens": 7.5, "completion_tokens": 3.0}},
     "usage huge": {"usage": {"prompt_tokens": 10**25, "completion_tokens": 3}},
@@ -69,10 +69,10 @@ ODDITIES = {
     "id a list": {"id": ["1"], "system_fingerprint": 5},
 }
 
-#: Error statuses beside those above, which pass.
+#: Further error statuses, all of them temporary.
 STATUSES = ("408", "409", "425", "502", "504", "529")
 
-#: Faults of the connection, and answers that are sent in another way than asked.
+#: Faults of the connection, and answers that are not sent as asked.
 TRANSPORT = ("doubled", "redirect", "packed", "no http", "no body", "steering", "marked", "cookie")
 
 
@@ -82,9 +82,9 @@ def said(prompt: str) -> str:
 
 
 def written(body: dict, prompt: str) -> str:
-    """What a writer that keeps to the form replies to each step of DBB's construction; use as ``reply``.
+    """The replies of a writer that keeps to the form, for each step of DBB's construction; use as ``reply``.
 
-    The sentences are nonsense of its own for each prompt; the two checks repeat what they are shown.
+    Each prompt gets its own nonsense sentences; the two checks repeat what they are shown.
     """
     mark = said(prompt).split()[0]
     if "The two concepts: " in prompt:
@@ -107,7 +107,7 @@ def written(body: dict, prompt: str) -> str:
 
 
 def token_logprob(before: str, token: str) -> float:
-    """The log-probability of ``token`` (a character) after the character ``before``; it adds to 1 over 0 to 9."""
+    """The log-probability of ``token`` (a character) after the character ``before``; over 0 to 9, p adds up to 1."""
     weights = [1 + hashlib.sha256(f"{before}{other}".encode()).digest()[0] for other in "0123456789"]
     if token not in "0123456789":
         return -5.0 - hashlib.sha256(f"{before}{token}".encode()).digest()[0] / 100
@@ -119,11 +119,11 @@ class Server:
 
     ``faults``: a share of calls (0 to 1) meets one of ``kinds``. ``per_second``: calls in any second before a 429.
     ``key``: the only one accepted. ``reply(body, prompt)``: the text of a chat's answer. ``delay_s``: the mean time to
-    an answer. ``polls``: how often a batch is looked at before it has ended; of its rows the share ``bad_rows`` fails,
-    and they come shuffled. ``batch_faults``: what the Batch API's own requests meet, in turn. ``lying``: echoed
-    log-probabilities are not those of writing. ``answers``: the most in one call. ``greedy``: "always" gives equal calls
-    one text, "seed" those that have no seeds of their own, "copies" those of one call. What the check of an endpoint asks
-    counts apart, as "capability_check".
+    an answer. ``polls``: the poll at which a batch has ended; a share ``bad_rows`` of its rows fails, and they come
+    shuffled. ``batch_faults``: faults of requests to the Batch API, in turn. ``lying``: echoed log-probabilities are
+    not those of generation. ``answers``: the most in one call. ``greedy``: "always" gives one text to all calls of an
+    endpoint's check, "seed" to those with equal seeds or none, "copies" to all answers of any one call. Calls of an
+    endpoint's check are counted as "capability_check".
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class Server:
         self.calls = Counter()  # by path
         self.statuses = Counter()
         self.met = Counter()  # faults, by kind
-        self.answered: dict[str, list[float]] = {}  # prompt -> times at which its answer was written whole
+        self.answered: dict[str, list[float]] = {}  # prompt -> times at which it was answered
         self.bodies: list[dict] = []
         self.in_flight = self.most_in_flight = 0
         self.arrivals: list[float] = []
@@ -348,7 +348,7 @@ class Server:
         return await self._break_off(writer, reader, kind, good.encode())
 
     async def _break_off(self, writer, reader, kind, good) -> bool:
-        """A connection that ends before the reply does, or never gets to its end."""
+        """Close the connection before the reply is complete, or send the reply too slowly or not at all."""
         match kind:
             case "silent":
                 await reader.read(1)  # until the client gives up
@@ -446,7 +446,7 @@ TOO_FAST = error("too fast", "rate_limit_exceeded")
 
 
 def requests_for(prompts, kind="generation", **columns):
-    """A requests table with one user message each, and every setting said."""
+    """A requests table with one user message each, and every setting given."""
     settings = {
         "template": "tokenizer",
         "temperature": 0.7,

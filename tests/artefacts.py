@@ -1,4 +1,4 @@
-"""What every artefact of a finished run says of its claims: findings, summaries, pages, exports, pairs. They must agree."""
+"""What each artefact of a finished run says about its claims: findings, summaries, pages, exports, pairs must agree."""
 
 import html
 import json
@@ -15,22 +15,22 @@ from biasatlas.files import read_csv
 from biasatlas.report.exports import FORMATS
 from biasatlas.stats.verdict import STATES, words
 
-#: What a claim is about: model (and another, of a pair), benchmark, metric, part, category.
+#: What a claim is about: model (of a pair, two), benchmark, metric, part, category.
 Key = tuple[str, ...]
 _KEYS = ["model", "benchmark", "measure", "part", "category"]
-#: Table of claims -> the metric of its rows that hold their value, and what they are about.
+#: Table of claims -> the metric of the rows that hold claims' values, and the columns of what they are about.
 _CLAIMS = {"findings": ("value", _KEYS), "pairs": ("difference", ["model", "other_model", *_KEYS[1:]])}
 _WHOLE = ("overall", "All", "all")
 #: The headings of a summary, by the verdict whose claims stand under them.
 _HEADINGS = {"Biased": "biased", "Unbiased": "unbiased", "Undecided": "undecided", "Untestable": "untestable"}
 
 
-#: A number as it is: all of its digits, or the text that shows some of them.
+#: A number with all of its digits, or a text that shows some of them.
 Number = float | str
 
 
 class Said(NamedTuple):
-    """One artefact's word, numbers and reason of one claim; None: it does not say. "" in ``said`` is said of no unit."""
+    """An artefact's verdict, numbers, words and reason for one claim; None, or "" in ``said``: it does not say."""
 
     artefact: str
     verdict: str
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
 
 def agrees(shown: Number | None, known: float) -> bool:
-    """Whether what is shown is the ``known`` number, to the last of its digits; a missing one is shown as nothing."""
+    """Whether ``shown`` (None: nothing is said) is the ``known`` number to its last digit; "" shows a missing one."""
     if shown is None or shown in ("", "no value"):
         return shown is None or math.isnan(known)
     if isinstance(shown, float):
@@ -54,7 +54,7 @@ def agrees(shown: Number | None, known: float) -> bool:
 
 
 def read(path: Path) -> pd.DataFrame:
-    """A table of comparisons, texts as they are."""
+    """A table of comparisons, with missing texts as ""."""
     table = read_csv(path, model="str")
     texts = ["part", "unit", "why"]
     return table.astype(dict.fromkeys(texts, object)).fillna(dict.fromkeys(texts, ""))
@@ -89,7 +89,7 @@ def every(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
 
 
 def disagreements(results: Path, protocol: str) -> list[str]:
-    """A sentence on each artefact that says another word, value or interval of a claim than the comparisons do."""
+    """A sentence for each verdict, value, limit or reason of a claim that an artefact and the comparisons disagree on."""
     claims = {key: said for table in _CLAIMS for key, said in claimed(results, protocol, table).items()}
     found = []
     for key, said in every(results, protocol):
@@ -104,7 +104,7 @@ def disagreements(results: Path, protocol: str) -> list[str]:
             ours, theirs = getattr(said, name), getattr(claim, name)
             if not agrees(ours, theirs):
                 found.append(f"{said.artefact}: {name} of {key} is {ours}, in the {claim.artefact} {theirs:g}")
-        # An undecided one is followed by what would have been found.
+        # The reason of an undecided claim is followed by what would have been found.
         if said.why is not None and not said.why.startswith(claim.why):
             found.append(
                 f"{said.artefact}: {key} is so since {said.why!r}, in the {claim.artefact} since {claim.why!r}"
@@ -120,7 +120,7 @@ def artefacts(results: Path, protocol: str) -> set[str]:
 def _exports(results: Path, protocol: str, table: str) -> Iterator[tuple[Key, Said]]:
     for ending in (*FORMATS, "csv.zip"):
         path = results / f"report/pages/exports/comparison.{protocol}.{table}.{ending}"
-        if not path.exists():  # a long table is a zip alone, a short one never
+        if not path.exists():  # a long table is only in a zip, a short one never
             continue
         if ending.startswith("csv"):
             rows = read(path).to_dict("records")
@@ -208,7 +208,7 @@ def _headlines(claims: dict[Key, Said]) -> Iterator[tuple[str, str, str, tuple[s
 
 
 def _page(results: Path, model: str, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The table of a model's page, and the overview's cell of the same link."""
+    """The claims in the table of a model's page."""
     text = (results / f"report/pages/model-{model}.html").read_text(encoding="utf-8")
     rows = {}
     for row in re.findall(r"<tr><td><a href.*?</tr>", text, flags=re.DOTALL):
@@ -234,7 +234,7 @@ _CELL = re.compile(
 
 
 def _matrices(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The page of all numbers, a column a headline, and the pages of benchmarks, a matrix a headline."""
+    """Claims on the page of all numbers (a column per headline) and on benchmarks' pages (a matrix per headline)."""
     pages = results / "report/pages"
     whole = (pages / "numbers.html").read_text(encoding="utf-8")
     heads = re.findall(r'class="head[^>]*', whole)
@@ -270,7 +270,7 @@ def _cell(artefact: str, model: str, about: tuple | None, cell: re.Match[str], h
 
 
 def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The first page's words in its rows and its grid, and from which size on a bias matters; its other numbers are in
+    """The verdicts in the first page's rows and grid, and the size from which a bias matters; its other numbers are in
     everyday units."""
     text = (results / "report/index.html").read_text(encoding="utf-8")
     about = {(benchmark, question): of for benchmark, _, question, of in _headlines(claims)}
@@ -294,7 +294,7 @@ def _first_page(results: Path, claims: dict[Key, Said]) -> Iterator[tuple[Key, S
 
 
 def _compared(results: Path, models: list[str], claims: dict[Key, Said]) -> Iterator[tuple[Key, Said]]:
-    """The data of the page that puts two models side by side."""
+    """The claims in the data of the page that puts two models side by side."""
     (path,) = (results / "report/pages/data").glob("headlines.*")
     rows = json.loads(re.search(r"\[.*\]", path.read_text(encoding="utf-8"), flags=re.DOTALL)[0])
     index = (results / "report/pages/numbers.html").read_text(encoding="utf-8")

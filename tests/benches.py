@@ -1,4 +1,4 @@
-"""Benches on the samples of all benchmarks, and the simulated models whose answer is known."""
+"""Harnesses on the samples of all benchmarks, and simulated models whose answers are known."""
 
 from functools import cache
 
@@ -23,7 +23,7 @@ def sample_items(benchmark):
 
 @cache
 def bench(benchmark, tasks=None, wanted=(), protocol="recommended"):
-    """A bench on the sample; of all tasks unless they are named."""
+    """A harness on the sample, with all tasks unless some are named."""
     shipped = {name for step in EXPERIMENT_STEPS for name in registry.resource_names(benchmark, step)}
     asked = tasks or registry.load_spec(benchmark).tasks
     return Harness.of(

@@ -1,4 +1,4 @@
-"""A real browser for the pages: Debian's Chromium, driven by Playwright, told to report all that goes wrong."""
+"""A real browser for the pages: Debian's Chromium, driven by Playwright, which reports all that goes wrong."""
 
 import contextlib
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 from needs import CHROMIUM, need
 from playwright import sync_api
 
-#: Axe's rules that look at colours.
+#: Axe's rules about colours.
 _OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
 
 
@@ -28,7 +28,7 @@ class Visitor:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """Open a page of the site, from disk."""
-        # A change after # alone would not load the page again.
+        # A change of only the part after # would not reload the page.
         self.page.goto("about:blank")
         self.page.goto(path.as_uri() + fragment)
 
@@ -38,7 +38,7 @@ class Visitor:
         self.ready()
 
     def barriers(self, path: Path) -> list[tuple[str, str, str, str]]:
-        """What axe finds on a page in six views: (page, view, rule, element). The last, with all folds opened by key."""
+        """What axe finds on a page in six views: (page, view, rule, element). In the last, keys open all folds."""
         found: list[tuple[str, str, str, str]] = []
 
         def check(view: str, **options: object) -> None:
@@ -55,7 +55,7 @@ class Visitor:
         for width in (390, 1280):
             self.page.set_viewport_size({"width": width, "height": 900})
             self.page.evaluate("new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-            # The dark scheme has the same elements in the same places: of it only colours are to be looked at.
+            # The dark scheme has the same elements in the same places, so only its colours are checked.
             self.page.emulate_media(color_scheme="dark")
             check(f"{width} dark", runOnly=_OF_COLOURS)
             self.page.emulate_media(color_scheme="light")

@@ -23,7 +23,7 @@ def pytest_report_header() -> list[str]:
     return list(header())
 
 
-#: Folders of tests, those with long ones first: files that are left to the end keep one core busy and the others waiting.
+#: Folders of tests, long ones first: a long file at the end would keep one core busy while the others wait.
 FOLDERS = ("slurm", "end_to_end", "api", "workflow", "unit")
 
 
@@ -33,9 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def fork(target: Callable[..., None], *given: object) -> ForkServerProcess:
-    """Start a process that calls ``target`` with what is ``given``."""
+    """Start a process that calls ``target`` with the arguments ``given``."""
     process = snakemake_process.FORKS.Process(target=target, args=given)
-    with pytest.MonkeyPatch.context() as patch:  # the process that is forked finds the library
+    with pytest.MonkeyPatch.context() as patch:  # so that the forked process finds the library
         patch.setenv("PYTHONPATH", str(ROOT / "scripts"), prepend=os.pathsep)
         process.start()
     return process
@@ -52,7 +52,7 @@ def start_snakemake(
 ) -> ForkServerProcess:
     """Start the workflow at ``root`` with ``folder`` as working directory; what it prints goes to the file ``output``.
 
-    With ``forks`` jobs' scripts are forks of a process that has imported other libraries than ours: a third of the time.
+    With ``forks`` jobs' scripts are forks of a process that has made the slow imports, and take a third of the time.
     """
     command = ["snakemake", "--snakefile", str(root / "Snakefile"), "--directory", str(folder)]
     command += ["--cores", "2", "--profile", "none", "--workflow-profile", str(root / "profiles/default"), *arguments]
@@ -76,7 +76,7 @@ def planned_rules(output: str) -> set[str]:
 
 
 def copy_workflow(folder: Path) -> Path:
-    """A copy of the workflow, without what was made here but compiled modules, that a test may edit."""
+    """A copy of the workflow that a test may edit; of what was made here it has only compiled modules."""
     everywhere = shutil.ignore_patterns(".*_cache")
     made_here = {".git", ".venv", ".snakemake", "results", "data"}
     shutil.copytree(

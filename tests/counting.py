@@ -1,4 +1,4 @@
-"""Work as calls of functions, Python's and C's: the same on every machine, however busy."""
+"""Work measured in calls of functions, Python's and C's: the same on every machine, however busy."""
 
 import sys
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 def calls(function: Callable[..., Any], *arguments: Any) -> tuple[Any, int]:
     """What ``function`` returns, and how many calls that took in this thread.
 
-    A loop over rows shows, in Python or through a C function; what one call does over an array does not.
+    It shows a loop over rows, in Python or through a C function, but not the work of one call on an array.
     """
     count = 0
 

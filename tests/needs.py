@@ -15,7 +15,7 @@ from slurm import cluster
 
 #: Debian's Chromium, under either of its names.
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-#: Firefox, or Debian's of long support.
+#: Firefox, or Debian's extended support release.
 FIREFOX = shutil.which("firefox-esr") or shutil.which("firefox")
 #: The folder that `make test MIRROR=folder` names; beside it what the papers print (`prompts/{benchmark}.yaml`).
 MIRROR = Path(os.environ.get("BIASATLAS_MIRROR") or "/nowhere")
@@ -25,7 +25,7 @@ CODE = ("mcbe_code", "dbb_code")
 
 
 class Need(NamedTuple):
-    """``tests``: what is skipped without it; ``lacking``: '' where it is here, else why not; ``how``: how to have it."""
+    """``tests``: what is skipped without it; ``lacking``: '' if it is here, else why not; ``how``: how to get it."""
 
     tests: str
     lacking: Callable[[], str]
@@ -125,7 +125,7 @@ def why_not(name: str) -> str:
 
 
 def need(name: str) -> None:
-    """Skip the test, or what uses the fixture, that calls this where ``name`` is not here."""
+    """Skip the test that calls this, or uses a fixture that does, if ``name`` is not here."""
     if reason := why_not(name):
         pytest.skip(reason)
 

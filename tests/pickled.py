@@ -1,4 +1,4 @@
-"""Pickles as Wang et al. (2025) write them: of their questions the very bytes, of their replies all but some options."""
+"""Pickles as Wang et al. (2025) write them: questions byte for byte, replies without some of the options."""
 
 import pickle
 import sys
@@ -8,7 +8,7 @@ from unittest import mock
 
 import numpy as np
 
-#: What calls an API has tokens to count.
+#: Prefixes of the names of models behind an API, whose tokens are counted.
 CALLED = ("claude", "gpt")
 
 

@@ -1,4 +1,4 @@
-"""A Kubernetes of our own on loopback: it takes what Snakemake's executor asks of one, and runs pods as processes."""
+"""A stand-in for Kubernetes on loopback: it takes the requests of Snakemake's executor and runs pods as processes."""
 
 import base64
 import json
@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-#: Quantities, as Kubernetes has them.
+#: Quantities, as Kubernetes writes them.
 _QUANTITY = re.compile(r"\d+(\.\d+)?(m|[kMGT]i?)?")
 
 

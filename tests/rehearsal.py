@@ -10,7 +10,7 @@ from biasatlas.benchmarks.mcbe import CATEGORIES, subcategories
 from biasatlas.benchmarks.mcbe.items import published_sizes
 from biasatlas.resources import Resources
 
-#: Stems that differ from our names of the categories; `test` is a workbook of none.
+#: Stems that differ from our names of the categories; the workbook `test` is of no category.
 STEMS = {"socioeconomic_status": "socioeco", "lgbtq": "lgbtq+"}
 RESOURCES = Resources.shipped("mcbe/subcategories.csv", "published/mcbe_composition.csv")
 _PEOPLE = ("城里人", "乡下人", "老师", "学生", "邻居", "同事", "司机", "厨师")
@@ -19,7 +19,7 @@ _SCENES = ("车站里人来人往。", "大家在院子里乘凉。", "会议快
 
 
 def write_workbooks(folder: Path, share: float = 1.0) -> Mapping[str, int]:
-    """Write the workbooks, and `test.xlsx`; of each category the ``share`` of its rows, rounded up. Category -> rows."""
+    """Write the workbooks, with a ``share`` of each category's rows (at least 6), and `test.xlsx`; category -> rows."""
     folder.mkdir(parents=True, exist_ok=True)
     labels, sizes = subcategories(RESOURCES), published_sizes(RESOURCES)
     sizes = {category: max(6, round(size * share)) if share < 1 else size for category, size in sizes.items()}

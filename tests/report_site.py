@@ -15,7 +15,7 @@ CARDS = Path(__file__).parents[1] / "resources" / "simulation" / "cards.csv"
 
 
 def study_of(config: Config, results: Path) -> Study:
-    """All of ``config`` that lies in ``results``."""
+    """The study of all that ``config`` asks for and ``results`` has."""
     paths = Paths(str(results), "")
 
     def answered(name: str, protocol: str, task: str, model: str) -> ModelRun | None:
@@ -85,7 +85,7 @@ def study_of(config: Config, results: Path) -> Study:
 
 
 def write_site(config: Config, results: Path, folder: Path) -> Path:
-    """The site of ``config`` in ``folder``; the path of its index."""
+    """Write the site of ``config`` into ``folder``; returns the path of its index."""
     study = study_of(config, results)
     Site(study, styles(list(study.models)), folder / PAGES).write(folder / "index.html")
     return folder / "index.html"

@@ -1,8 +1,8 @@
-"""Stands for the program of a server, as `vllm`: served.py ANSWERS HOW ARGUMENT...
+"""A stand-in for a server program such as `vllm`: served.py ANSWERS HOW ARGUMENT...
 
-ANSWERS is a file with the greedy text of each prompt, by its tokens. HOW: "well", "dies" or "hangs" at its start, "taken" once
-by a port that is not free, "crashes" at its first long text, "other" as another model. It has a child, as real ones
-do, which heeds no SIGTERM where the server hangs.
+ANSWERS is a file with the greedy text of each prompt, by its tokens. HOW: it works "well"; "dies" or "hangs" at its
+start; finds its port "taken" the first time; "crashes" at its first request for another text; answers as an "other"
+model. It has a child process, as real servers do, which ignores SIGTERM if the server hangs.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Snakemake in a process, and a process group, of its own; the scripts of its jobs likewise."""
+"""Snakemake in a process and a process group of its own; the scripts of its jobs have their own processes, too."""
 
 import atexit
 import contextlib
@@ -17,7 +17,7 @@ from pathlib import Path
 from traced import trace
 
 ROOT = Path(__file__).resolve().parents[1]
-#: Processes are forks of one that has imported what takes most of their time.
+#: Processes are forks of one that has already made the imports that take longest.
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
@@ -30,24 +30,24 @@ FORKS.set_forkserver_preload(
 )
 
 
-#: Jobs are started by threads.
+#: Several threads start jobs.
 _STARTING = threading.Lock()
 
 
 def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path, forks: bool) -> None:
-    """What ``command`` does in ``folder`` with the environment ``env``; what it prints goes to the file ``output``.
+    """Run ``command`` in ``folder`` with the environment ``env``; what it prints goes to the file ``output``.
 
-    With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run. Where the environment
+    With ``forks`` a job's script runs in a fork, too, else in a new Python process as in any run. If the environment
     has TRACED, a folder, what scripts ran and opened is written there.
     """
-    from snakemake import cli, script  # here, since the process that only starts this one needs none of it
+    from snakemake import cli, script  # here, since the process that starts this one does not need them
 
-    gc.freeze()  # what was imported is not looked through again
+    gc.freeze()  # garbage collection skips what was imported
     os.setpgrp()  # so that it can be killed with its jobs
     _enter(output, env, folder)
     if forks:
         script.PythonScript.execute_script = _execute_script
-        # Jobs are forks of what this process is one of. Python would start another, which imports everything again.
+        # Jobs are forked from the same server as this process. Python would start another, which imports all again.
         multiprocessing.forkserver._forkserver.ensure_running = lambda: None
     snakefile = [given for option, given in itertools.pairwise(command) if option == "--snakefile"][-1]
     _take_library(Path(snakefile).resolve().parent)
@@ -66,14 +66,14 @@ def _enter(output: DupFd, env: Mapping[str, str], folder: Path) -> None:
 
 
 def _take_library(root: Path | None) -> None:
-    """Have the library imported anew, but where it is that of the workflow at ``root``."""
+    """Have the library imported again, unless it is that of the workflow at ``root``."""
     if root != ROOT:
         for name in [name for name in sys.modules if name.split(".")[0] == "biasatlas"]:
             del sys.modules[name]
 
 
 def _execute_script(self, fname: str, edit: bool = False) -> None:
-    """In place of the method of Snakemake's scripts that starts ``python fname`` in a shell."""
+    """Replaces the method of Snakemake's scripts that starts ``python fname`` in a shell."""
     from snakemake.benchmark import benchmarked
 
     folder = self.resources.get("tmpdir")
@@ -82,7 +82,7 @@ def _execute_script(self, fname: str, edit: bool = False) -> None:
     process = FORKS.Process(target=_run_script, args=given)
     with _STARTING:
         process.start()
-        # Starting another process, in another thread, would read the status of this one, which can be read but once.
+        # A start in another thread would otherwise read the status of this process, which can be read only once.
         multiprocessing.process._children.discard(process)
     with benchmarked(process.pid, self.bench_record) if self.bench_record else contextlib.nullcontext():
         process.join()
@@ -96,7 +96,7 @@ def _run_script(fname: str, output: DupFd, env: Mapping[str, str], folder: str, 
     _enter(output, env, Path(folder))
     _take_library(root if "TRACED" not in env else None)
     write_trace = trace(env["TRACED"]) if "TRACED" in env else None
-    # Of the test's own places none: the script finds its library by itself.
+    # The test's own paths are left out: the script finds its library by itself.
     found = [place for place in sys.path if "site-packages" in place or place.startswith(sys.base_prefix)]
     sys.path[:] = [os.path.dirname(fname), *filter(None, env.get("PYTHONPATH", "").split(os.pathsep)), *found]
     sys.argv = [fname]

@@ -1,7 +1,7 @@
 """Stand-ins for the prompt templates of others, which do not ship: files of the same form, in words of ours.
 
-``standin_templates(folder, benchmark)`` writes them and gives the resources of a step by name. The user's file of printed prompts has
-checksums of its own, in a `printed.csv` that takes the shipped one's place. ``PAPERS`` holds the real texts, where it is.
+``standin_templates(folder, benchmark)`` writes them and returns a step's resources by name. The user's file of printed
+prompts has its own checksums, in a `printed.csv` that replaces the shipped one. ``PAPERS``, if there, has the real texts.
 """
 
 import csv
@@ -64,7 +64,7 @@ _DBB = {
 }
 
 
-#: Of this process: gone when it ends.
+#: A folder that is removed when this process ends.
 _MADE = TemporaryDirectory()
 
 
@@ -104,7 +104,7 @@ def printed(folder: Path, benchmark: str, prompts: dict[str, str]) -> dict[str, 
     return {"templates/prompts": file, f"prompts/{benchmark}/printed.csv": table}
 
 
-#: What McBE's printed prompts are called in a user's file, by table and entry.
+#: Names of McBE's printed prompts in a user's file, by table and entry.
 _COPIED = {
     "table_7": {"ss_zh": "ss", "ba_tested_zh": "ba", "ba_judge_zh": "ba_judge", "bs_zh": "bs"},
     "table_11": {"sc_zh": "sc_alternative", "bs_zh": "bs_alternative"},
@@ -112,7 +112,7 @@ _COPIED = {
 
 
 def copied_prompts() -> dict[str, str]:
-    """McBE's printed prompts as a user copies them, by their names in the file; none where they are not there."""
+    """McBE's printed prompts as a user copies them, by their names in the file; empty where they are not here."""
     path = PAPERS / "prompts" / "mcbe.yaml"
     page = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return {

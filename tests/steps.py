@@ -1,4 +1,4 @@
-"""Steps of every script, as tests of identity look at them; and edits of the library's source."""
+"""Steps of every script for the tests of identity, and edits of the library's source."""
 
 import ast
 import functools
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from biasatlas.benchmarks import registry
 from biasatlas.workflow import identity
 
-#: Benchmarks of whose steps edits are told: those of the demo and one that a YAML file describes.
+#: Benchmarks whose steps are tested: those of the demo, and one that a YAML file describes.
 BENCHMARKS = ("bbq", "crows_pairs", "dbb", "gest", "mcbe", "stereoset", "twbias")
 
 
@@ -81,12 +81,12 @@ def path_of(module: str) -> str:
 
 
 def changed(edited: Mapping[str, str], among: Iterable[str] = STEPS) -> set[str]:
-    """Steps ``among`` all of which an edit changes the digest."""
+    """The steps ``among`` these whose digest an edit changes."""
     return {name for name, digest in digests(edited, among).items() if before()[name] != digest}
 
 
 def within(module: str, name: str, edit: Callable[[ast.AST], None]) -> dict[str, str]:
-    """The edit of a definition of a ``module``, "function" or "Class.method", by its syntax."""
+    """The file of a ``module`` with a definition, "function" or "Class.method", edited in the syntax tree."""
     return {path_of(module): edited_text(source(path_of(module)), name, edit)}
 
 
@@ -108,7 +108,7 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def body(statement: str) -> Callable[[ast.AST], None]:
-    """Put a statement first in a function."""
+    """An edit that puts a statement first in a function."""
 
     def edit(node: ast.AST) -> None:
         node.body.insert(0, ast.parse(statement).body[0])  # type: ignore[attr-defined]
@@ -117,7 +117,7 @@ def body(statement: str) -> Callable[[ast.AST], None]:
 
 
 def value(expression: str) -> Callable[[ast.AST], None]:
-    """Give a constant another value: ``_`` stands for the one that it has."""
+    """An edit that gives a constant another value; ``_`` stands for its present one."""
 
     def edit(node: ast.AST) -> None:
         new = ast.parse(expression, mode="eval").body

@@ -1,8 +1,8 @@
 """Trace a script of the workflow: which definitions of the library ran, which files it opened.
 
-A statement put first in each function of the library says that it runs, which takes far less time than a profiler of every
-call. What runs below a boundary (named in boundaries.json beside the traces) is left out, by the call stack; so is what runs
-while a module is imported.
+A statement put first in each function of the library records that it runs, which takes far less time than a profiler of
+every call. Functions that a boundary calls, directly or not, are left out (boundaries.json beside the traces names the
+boundaries); so is what runs while a module is imported.
 """
 
 import ast
@@ -17,9 +17,9 @@ from typing import Any
 
 
 class Instrumented(ast.NodeTransformer):
-    """Calls ``_ran(module, name, method)`` first in each function: of what stands at the top of ``module``, or in a class there.
+    """Puts a call ``_ran(module, name, method)`` first in each function at the top of ``module``, or in a class there.
 
-    What stands inside a function is part of it. A lambda that is assigned at the top of a module has no name.
+    Functions inside a function count as part of it. A lambda that is assigned at the top of a module has no name.
     """
 
     def __init__(self, module: str):
@@ -62,7 +62,7 @@ def trace(folder: str) -> Callable[[str, Any], None]:  # noqa: C901
         return f"biasatlas.{path[len(library) :].removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
 
     def outside(code) -> bool:
-        """Whether a code object is of a boundary, or of a module that is being imported."""
+        """Whether a code object is a boundary's, or the top level of a module, which runs when it is imported."""
         if code not in seen:
             seen[code] = False
             if code.co_filename.startswith(library):
@@ -83,7 +83,7 @@ def trace(folder: str) -> Callable[[str, Any], None]:  # noqa: C901
             ran.add(definition)
 
     def get_code(loader, name):
-        """The code of a module; of the library's instrumented, compiled once for all jobs."""
+        """The code of a module; the library's is instrumented, and compiled once for all jobs."""
         path = loader.get_filename(name)
         if not path.startswith(library):
             return plain_code(loader, name)
