@@ -89,7 +89,7 @@ def every(results: Path, protocol: str) -> Iterator[tuple[Key, Said]]:
 
 
 def disagreements(results: Path, protocol: str) -> list[str]:
-    """A sentence for each verdict, value, limit or reason of a claim that an artefact and the comparisons disagree on."""
+    """A sentence for each verdict, number or reason of a claim in which an artefact contradicts the comparisons."""
     claims = {key: said for table in _CLAIMS for key, said in claimed(results, protocol, table).items()}
     found = []
     for key, said in every(results, protocol):

@@ -1,7 +1,7 @@
 """Stand-ins for the prompt templates of others, which do not ship: files of the same form, in words of ours.
 
 ``standin_templates(folder, benchmark)`` writes them and returns a step's resources by name. The user's file of printed
-prompts has its own checksums, in a `printed.csv` that replaces the shipped one. ``PAPERS``, if there, has the real texts.
+prompts has its own checksums, in a `printed.csv` that replaces the shipped one. ``PAPERS`` may have the real texts.
 """
 
 import csv
