@@ -134,7 +134,7 @@ def deal(model: PreTrainedModel, count: int) -> PreTrainedModel:
         if not above and not below:
             where[name] = 0 if shares and part is model.get_output_embeddings() else after
     devices = {name: torch.device("cuda", number) for name, number in where.items()}
-    for tensor in (*model.parameters(), *model.buffers()):  # those of no part below are on the first
+    for tensor in (*model.parameters(), *model.buffers()):  # those that no part below has stay there
         put(tensor, torch.device("cuda", 0))
     for name, device in devices.items():
         part = model.get_submodule(name)
