@@ -78,12 +78,12 @@ lock: $(READY) ## pin every dependency anew; then bring envs/ in line (a test sa
 	$(PIP) uv
 	$(BIN)/uv pip compile --quiet --upgrade --universal --python-version 3.11 --no-header --generate-hashes requirements.in requirements-docs.in requirements-slurm.in requirements-test.in -o requirements.lock
 
-# The lock constrains rather than lists what is installed: torch builds differ in what else they need. Its hashes are checked
-# but for those of torch, whose builds (CPU, CUDA) come from several indexes. Older versions of pip refuse hashes there.
-# pip works on one core: torch is half of its work, so it comes beside all that does not need it, and last what is left.
+# The lock constrains what is installed and does not list it, since builds of torch have different dependencies. Its hashes are
+# checked except torch's, whose builds (CPU, CUDA) come from several indexes. Older versions of pip refuse hashes in constraints.
+# pip uses one core, and torch is half of its work: it is installed beside all that does not need it, and then the rest.
 # pip compiles on one core, compileall on all; files for other versions of Python do not compile, and are never imported.
-# Of transformers' architectures, a fifth of all code, each run needs one or two, which compile when they are loaded.
-# Images often tell Python to write no compiled files, so that every job would compile ours anew.
+# transformers' architectures are a fifth of all code; a run needs one or two, which are compiled when they are loaded.
+# Our modules are compiled, too: images often tell Python to write no compiled files, and every job would compile them again.
 $(READY): requirements.in requirements-test.in requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 14) and "Python 3.11 to 3.13 is needed, this is " + sys.version.split()[0] + ": make PYTHON=python3.12 ...")'
 	@echo "Setting up $(VENV): half a minute to some minutes, by the network."
@@ -100,7 +100,7 @@ $(SLURM): $(READY) requirements-slurm.in
 	$(PIP) -r requirements-slurm.in -c requirements.lock
 	@touch $@
 
-# An environment on top of the other, which it leaves as it is: what it has of its own comes first.
+# An environment on top of the other, which it does not change; its own packages come first.
 $(STORAGE)/.ready: $(READY) requirements-s3.txt
 	$(BIN)/python -m venv --without-pip $(STORAGE)
 	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > "$$($(STORAGE)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/below.pth"

@@ -1,6 +1,6 @@
-"""Do exact choices and sampled ones agree? The mass of each outcome beside the frequency in 20,000 sampled replies.
+"""Do exact and sampled choices agree? Each outcome's exact probability beside its frequency in 20,000 sampled replies.
 
-python bench/agreement.py [MODELS]      (20 tiny random models by default, each parser)
+python bench/agreement.py [MODELS]      (20 tiny random models for each parser by default)
 """
 
 import sys

@@ -1,9 +1,9 @@
 """The api model kind against a loopback server: `PYTHONPATH=scripts:tests python bench/api.py NAME [ARGUMENTS]`.
 
-``faults``: 1,000 calls for each of 45 kinds of fault, met by 20% of them: what is lost, paid twice, wrong, crashed.
-``kills controller`` and ``kills group``: 20 kills of a run, of Snakemake alone or of all; ``jobs``: two jobs at once,
-and SIGTERM. ``bucket``: two jobs that share a bucket alone, 20 times one of them killed (needs moto[server] and boto3).
-``memory 1000000``: the memory that a million answers take; ``memory 1000000 100`` with 100 in a call.
+``faults``: 1,000 calls for each of 45 kinds of fault, which 20% of them meet: answers lost, paid twice, wrong; crashes.
+``kills controller`` and ``kills group``: a run killed 20 times, Snakemake alone or with its jobs; ``jobs``: two jobs at
+once, and SIGTERM. ``bucket``: two jobs that share only a bucket; one is killed, 20 times (needs moto[server], boto3).
+``memory 1000000``: the memory that a million answers take; ``memory 1000000 100``: with 100 answers a call.
 """
 
 import asyncio
@@ -30,8 +30,8 @@ from biasatlas.models.store import ResponseStore
 
 
 def faults(count: int = 1000, share: float = 0.2) -> None:
-    """A job of its own for each kind of fault: rows without the right text, prompts that were answered twice, rows with
-    another's text, jobs that ended otherwise than well.
+    """Run a job for each kind of fault, and count the rows without a text, the prompts that were answered twice, the
+    rows with a wrong text, and crashes.
     """
     transport.BACKOFF_S = 0.01
     kinds = (
@@ -72,9 +72,9 @@ def row(kind: str, server: api_server.Server, prompts: list[str], texts: list, c
 
 
 def kills(who: str = "controller", times: int = 20) -> None:
-    """A run of McBE's sample that is killed: Snakemake alone (its jobs live on, beside those of the next run), or all.
+    """Kill runs of McBE's sample: Snakemake alone (its jobs live on beside those of the next run), or its jobs, too.
 
-    Answers that were paid twice, and of those the calls that were in flight when all were killed.
+    Prints the answers paid twice, and the calls that were in flight when Snakemake and its jobs were killed.
     """
     rng, in_flight = random.Random(1), 0
     with tempfile.TemporaryDirectory() as folder, api_server.Server(delay_s=0.3) as server:
@@ -96,7 +96,7 @@ def kills(who: str = "controller", times: int = 20) -> None:
             process, before = start(slow), jobs_in(journal)
             while (
                 process.poll() is None and jobs_in(journal) == before
-            ):  # until its job asks, beside those that live on
+            ):  # until its job asks; jobs of earlier runs may live on
                 time.sleep(0.05)
             time.sleep(rng.uniform(0, 1))
             if process.poll() is None:
@@ -122,12 +122,12 @@ def kills(who: str = "controller", times: int = 20) -> None:
 
 
 def jobs_in(journal: Path) -> int:
-    """How many jobs have asked anything."""
+    """The number of jobs that have sent a request."""
     return len({line[18:26] for line in journal.read_bytes().splitlines()}) if journal.exists() else 0
 
 
 def jobs(count: int = 300, times: int = 20) -> None:
-    """Two jobs with equal requests on one store at once; and one that gets SIGTERM with 32 calls in flight."""
+    """Run two jobs with equal requests on one store at once; and one that gets SIGTERM with 30 calls in flight."""
     path = os.pathsep.join([str(ROOT / "tests"), str(ROOT / "scripts")])
     environment = os.environ | {"PYTHONPATH": path}
 
@@ -159,7 +159,7 @@ def jobs(count: int = 300, times: int = 20) -> None:
     print(f"{times} times SIGTERM with 30 calls in flight: answers lost {lost}", flush=True)
 
 
-#: A job whose lease lasts six seconds instead of a minute more than a call.
+#: A job whose lease lasts four seconds more than a call, instead of a minute more.
 QUICK_LEASE = """
 import sys, job
 from biasatlas.models import objects
@@ -169,9 +169,9 @@ job.run(*sys.argv[1:])
 
 
 def bucket(count: int = 1000, times: int = 20) -> None:
-    """Two jobs with folders of their own and one bucket; the one that asks is killed, and starts again elsewhere.
+    """Run two jobs with their own folders and one bucket; the one that asks is killed, and restarted in a new folder.
 
-    Answers that were paid twice: those in flight at a kill, and of the second before it.
+    Answers paid twice are those in flight at a kill, and those of the second before it.
     """
     import boto3
     from moto.server import ThreadedMotoServer
@@ -213,7 +213,7 @@ def bucket(count: int = 1000, times: int = 20) -> None:
 
 
 def memory(answers: int = 1_000_000, n: int = 1) -> None:
-    """The most memory that a job of so many answers takes above one of none, with ``n`` in a call, sends left out."""
+    """Peak memory of a job of ``answers``, ``n`` a call, above that of a job of 100; nothing is really sent."""
     reply = {"id": "chatcmpl-1", "model": api_server.MODEL, "usage": {"prompt_tokens": 100, "completion_tokens": n}}
     choice = {"message": {"role": "assistant", "content": "A"}, "finish_reason": "stop"}
     content = json.dumps(reply | {"choices": [choice] * n}).encode()

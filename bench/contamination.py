@@ -1,11 +1,11 @@
-"""Does the test of contamination see a list that was read in its published order, and only that?
+"""Does the test of contamination detect a list that a model learned in its published order, and no other?
 
     PYTHONPATH=scripts python bench/contamination.py items/contamination.parquet FOLDER --seeds 2
 
-First whether the lists are exchangeable: the words that neighbours share, in the published order and in others. Then
-tiny models, each trained on CrowS-Pairs' first items, as many copies for all; in some of them the items stand as
-published, in the others in an order of their own. They answer through the door, as any model (docs/contamination.md
-holds the result).
+First it checks that the lists are exchangeable: neighbours in the published order should share no more words than in
+random orders. Then it trains tiny models on the same number of copies of CrowS-Pairs' first items: some copies in the
+published order, each of the others in a random one. The models answer through the same interface as any other
+(docs/contamination.md has the result).
 """
 
 import argparse
@@ -39,7 +39,7 @@ def requests_of(items):
 
 
 def shared_words(items):
-    """A p-value for each list: do neighbours share more words in the published order?"""
+    """Print p-values for each list: do neighbours share more words in the published order, or fewer?"""
     words = {
         item: set(re.findall(r"\w+", text.lower())) for item, text in zip(items["item_id"], items["text"], strict=True)
     }
@@ -56,7 +56,7 @@ def shared_words(items):
 
 
 def train(texts, folder, copies, ordered, seed):
-    """A two-layer model of ``copies`` of the texts, ``ordered`` of them as published; its last training loss."""
+    """Train a two-layer model on ``copies`` of the texts, ``ordered`` of them as published; returns its last loss."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     tokenizer = train_tokenizer(texts, [], 1500)

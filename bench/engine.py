@@ -10,13 +10,13 @@ not depend on what a model knows. Peers of likelihoods and choices: one sentence
 get the same token ids and the same weights, and all likelihoods are compared. Each peer runs at several batch sizes
 and, in float32 on a CPU, on MKL and on oneDNN, all on one thread: each has a column, and the best one counts.
 
-What stands beside a time says how far it could fall on this machine. "Of the ideal" is the time of the operations that
-cannot be saved, at the rate of the best matrix product that the machine has (:func:`matrix_rate`), over the engine's
-time. "Its products alone" is the same for nothing but the model's own matrix products, at the shapes in which it has
-them.
+Two columns say how far a time could fall on this machine. "Of the ideal" is the time of the necessary operations at the
+rate of the machine's fastest matrix product (:func:`matrix_rate`), over the engine's time. "Its products alone" is that
+ideal time over the time of the model's own matrix products, at their shapes.
 
-A random model answers nothing, so for choices its head gets a bias: the labels' first tokens and the end are likely,
-each label less so than the one before it. "steps" are parsers that decide after so many tokens, whatever these are.
+A random model gives no answers, so for choices its head gets a bias: the labels' first tokens and the end are likely,
+each label less so than the one before it. "steps" are parsers that decide after a given number of tokens, whatever
+these are.
 """
 
 import argparse
@@ -81,11 +81,11 @@ def make_model(shape: str, dtype: torch.dtype, device: str) -> Qwen2ForCausalLM:
 
 
 def as_torch_computes(model: Qwen2ForCausalLM) -> Qwen2ForCausalLM:
-    """A second model of the same weights, whose layers the engine leaves as they are."""
+    """A second model with the same weights, whose layers the engine does not change."""
     with torch.device("meta"):
         twin = Qwen2ForCausalLM(model.config).eval()
     twin.load_state_dict(model.state_dict(), assign=True)
-    twin.model.rotary_emb = model.model.rotary_emb  # is no part of the state
+    twin.model.rotary_emb = model.model.rotary_emb  # is not in the state
     return twin
 
 
@@ -144,13 +144,13 @@ def batches(token_budget: int):
     return lambda model, tokens, start: plain.log_likelihoods(model, tokens, start, Memory(token_budget))
 
 
-#: Operations of one measurement of a product.
+#: Floating-point operations in one measurement of a matrix product.
 WORK = 5e9
 
 
 @torch.inference_mode()
 def _seconds(layer: torch.nn.Module, device: str, tokens: int) -> float:
-    """Seconds of a linear layer for each of ``tokens`` that it is given at once."""
+    """Seconds per token of a linear layer that gets ``tokens`` at once; the best of three measurements."""
     states = torch.randn(tokens, layer.weight.shape[1], device=device).to(layer.weight.dtype)
     repeats, best = max(1, int(WORK // (2 * tokens * layer.weight.numel()))), np.inf
     for _ in range(3):
@@ -162,13 +162,13 @@ def _seconds(layer: torch.nn.Module, device: str, tokens: int) -> float:
 
 
 def matrix_rate(models: list, device: str, tokens: int) -> float:
-    """FLOP/s of the matrix product of one MLP layer, the faster way: what the machine gives at this moment."""
+    """FLOP/s of an MLP layer's matrix product on this machine at this moment, by the fastest of ``models``."""
     layers = [model.model.layers[0].mlp.gate_proj for model in models]
     return max(2 * layer.weight.numel() / _seconds(layer, device, tokens) for layer in layers)
 
 
 def read_rate(model, device: str) -> float:
-    """Bytes/s at which one token takes in the weights of an MLP layer, of all layers in turn."""
+    """Bytes/s at which one token reads MLP weights, of all layers in turn; the best of three measurements."""
     layers = [layer.mlp.gate_proj for layer in model.model.layers]
     size = sum(layer.weight.nbytes for layer in layers)
     return size / min(sum(_seconds_of_one(layer, device) for layer in layers) for _ in range(3))
@@ -183,7 +183,7 @@ def _seconds_of_one(layer: torch.nn.Module, device: str) -> float:
 
 
 def _now(device: str) -> float:
-    """Seconds: of this process on a CPU, where one thread's own time does not depend on who else is running."""
+    """Seconds: on a CPU, CPU time of this process, which does not depend on what else is running."""
     if device == "cpu":
         return time.process_time()
     torch.cuda.synchronize()
@@ -191,7 +191,7 @@ def _now(device: str) -> float:
 
 
 def _measured(device: str, run, *inputs) -> tuple[np.ndarray, float, float]:
-    """What ``run`` gives, its seconds, and its peak memory above the start in MiB."""
+    """The result of ``run``, its seconds, and its peak memory above that at the start, in MiB."""
     gc.collect()
     if device == "cpu":
         before = _resident("VmRSS")
@@ -213,7 +213,7 @@ def _resident(key: str) -> float:
 
 
 def sample(items: list[list], tokens: int, count) -> list:
-    """Requests of whole items in a seeded order, until there are ``tokens`` asked (0: all)."""
+    """Requests of whole items in a seeded random order, until they have ``tokens`` tokens (0: all)."""
     chosen, asked = [], 0
     for item in random.Random(0).sample(items, len(items)):
         chosen += item
@@ -224,8 +224,8 @@ def sample(items: list[list], tokens: int, count) -> list:
 
 
 def thinned(length: int, tokens: int, of: int) -> np.ndarray:
-    """Evenly spread pairs of neighbours among ``length`` requests, for about ``tokens`` of the ``of`` asked (0:
-    all)."""
+    """Indices of evenly spread pairs of neighbours among ``length`` requests: about ``tokens`` of their ``of`` tokens
+    (0: all)."""
     every = max(1, round(of / tokens)) if tokens else 1
     at = np.arange(length)
     return at[at // 2 % every == 0]
@@ -238,12 +238,12 @@ class Harness:
         self.arguments, self.mirror, self.device = arguments, mirror, arguments.device
         texts = [text for make in LIKELIHOODS.values() for item in make(mirror)[:100] for _, text in item[:2]]
         texts += [text for make, _ in GENERATIONS.values() for item in make(mirror)[:50] for text in item[:1]]
-        texts += 20 * mcbe_labels()  # most are one token then: a random model never goes on with the rest of a word
+        texts += 20 * mcbe_labels()  # makes most of them one token: a random model never completes a word
         self.tokenizer = make_tokenizer(texts, 8000)
         self.model = make_model(arguments.shape, getattr(torch, arguments.dtype), self.device)
         self.peer = as_torch_computes(self.model)
         self.peers = {"": self.peer}
-        if not arguments.compiled:  # the compiler knows no layer of oneDNN's
+        if not arguments.compiled:  # the compiler does not know oneDNN's layers
             through_onednn(self.model)
             if self.device == "cpu" and arguments.dtype == "float32":
                 self.peers = {", MKL": self.peer, ", oneDNN": self.model}
@@ -260,7 +260,7 @@ class Harness:
         prefixes, continuations = zip(*requests, strict=True)
         tokens, start = encode_pairs(self.tokenizer, prefixes, continuations, "none", "offsets")
         start = np.maximum(start, 1)
-        scorable = [i for i, ids in enumerate(tokens) if len(ids) > start[i]]  # a word of one token alone is not
+        scorable = [i for i, ids in enumerate(tokens) if len(ids) > start[i]]  # a single token without a prefix is not
         return [tokens[i] for i in scorable], start[scorable]
 
     def sampled(self, items: list[Item]) -> tuple[list[np.ndarray], np.ndarray]:
@@ -271,14 +271,14 @@ class Harness:
         return matrix_rate([self.model, self.peer], self.device, self.budget)
 
     def products_s(self) -> np.ndarray:
-        """Seconds of the model's matrix products: of a token, in passes of the budget, and of a state at its head."""
+        """Seconds of the model's matrix products: per token in its layers, and per state in its head."""
         layer = [part for part in self.model.model.layers[0].modules() if isinstance(part, torch.nn.Linear)]
         body = len(self.model.model.layers) * sum(_seconds(part, self.device, self.budget) for part in layer)
         return np.asarray([body, _seconds(self.model.lm_head, self.device, max(1, self.budget // 4))])
 
 
 def likelihoods(bench: Harness) -> None:
-    """Likelihoods: milliseconds a token asked, against one at a time, the harness and padded batches."""
+    """Likelihoods: milliseconds per token asked, beside one at a time, the harness and padded batches."""
     arguments, engine = bench.arguments, Engine(bench.budget)
     runs = {}
     for blas, model in bench.peers.items() if not arguments.engine_only else ():
@@ -312,7 +312,7 @@ def likelihoods(bench: Harness) -> None:
         values["engine"] = values["engine"][shared]
         engine_s = statistics.median(seconds["engine"])
         all_s.append(f"{engine_s:.3g} for {len(tokens)} requests")
-        # Milliseconds a token asked; all but the engine take as long for a request whatever else is asked.
+        # Milliseconds per token asked. Only the engine's time for a request depends on the other requests.
         each = {run: 1000 * statistics.median(took) / sum(map(len, of_peers[0])) for run, took in seconds.items()}
         each["engine"] = 1000 * engine_s / asked
         states = scored_states(trie)
@@ -343,7 +343,7 @@ def scored_states(trie: plan.Trie) -> int:
 
 
 def choices(bench: Harness) -> None:
-    """Choices: seconds against those of the likelihoods of the same prompts' labels by the engine, in the same run."""
+    """Choices: seconds, beside the engine's for the likelihoods of the same prompts' labels, in the same run."""
     arguments = bench.arguments
     kinds = ["labels", *(f"{steps} steps" for steps in arguments.steps)]
     header = ["workload", "questions", "labels' likelihoods, s", "one at a time, s", *(f"{kind}, s" for kind in kinds)]
@@ -379,7 +379,7 @@ def choices(bench: Harness) -> None:
                 unresolved = max(unresolved, *(open_mass for _, open_mass in answers))
         median = {run: statistics.median(took) for run, took in seconds.items()}
         asked = len(prompts) * np.asarray([expanded[kind] for kind in kinds])
-        # The first state of a text is its prompt's: it takes no token more.
+        # A text's first state comes from its prompt, and takes no further token.
         tokens, states = trie.unique_tokens + asked - len(prompts), asked
         ideal_s = 2 * (bench.body * tokens + bench.head * states) / statistics.median(rates)
         of_likelihoods = 2 * (bench.body * trie.unique_tokens + bench.head * scored_states(trie))
@@ -406,7 +406,7 @@ class CountingParser(TokenParser):
 
 
 def asked_as(bench: Harness, workload: Choices, prompts: list[np.ndarray], kind: str) -> list[Question]:
-    """The prompts as choices, and the bench's model with a head that answers them."""
+    """The prompts as choices; gives the bench's model a head that answers them."""
     labels = workload.labels
     outside = {name: len(labels) + at for at, name in enumerate((REFUSED, AMBIGUOUS, UNPARSEABLE))}
     encoded = bench.tokenizer(labels, add_special_tokens=False)["input_ids"]
@@ -436,9 +436,9 @@ def asked_as(bench: Harness, workload: Choices, prompts: list[np.ndarray], kind:
 
 
 def generations(bench: Harness) -> None:
-    """Generation: seconds against the library's `generate` at several batch sizes, the best of which counts.
+    """Generation: milliseconds per token, beside the library's `generate` at several batch sizes; the best counts.
 
-    A sixteenth of all tokens end an answer, so that a random model's lengths are uneven as a trained one's are.
+    A sixteenth of all tokens end an answer, so that answers differ in length as a trained model's do.
     """
     arguments = bench.arguments
     ends = np.random.default_rng(0).choice(VOCABULARY, VOCABULARY // 16, replace=False).tolist()
@@ -487,11 +487,11 @@ def generations(bench: Harness) -> None:
 
 
 def least_s(bench: Harness, tokens: list[np.ndarray], lengths: list[int], made: int, rate: float) -> float:
-    """The least seconds in which answers of such ``lengths`` can be written, ``made`` tokens with those that end them.
+    """The least seconds in which answers of these ``lengths`` can be written; ``made`` counts their end tokens, too.
 
-    Each distinct token of the prompts and each of the answers but the last goes through the layers once, each that is
-    made through the head; nor can there be fewer steps than tokens in the longest answer, each of which reads all
-    weights.
+    Each distinct prompt token and each token of an answer but the end goes through the layers once, and each token
+    made goes through the head. There are at least as many steps as tokens in the longest answer, and each step reads
+    all weights.
     """
     ends = np.fromiter(map(len, tokens), np.int64, len(tokens))
     trie, _ = plan.build_trie([np.append(ids, np.int32(0)) for ids in tokens], ends)
@@ -501,8 +501,8 @@ def least_s(bench: Harness, tokens: list[np.ndarray], lengths: list[int], made: 
 
 
 class Vllm:
-    """vLLM on random weights of the bench's shape, beside the model. Its answers are as long as it is told to make
-    them."""
+    """vLLM with random weights of the bench's shape, in memory beside the model; its answers have the lengths that it
+    is given."""
 
     def __init__(self, bench: Harness):
         from vllm import LLM
@@ -529,7 +529,7 @@ class Vllm:
 
 
 def library(model, tokens, sampling: Sampling, ends: list[int], max_tokens: int, size: int) -> int:
-    """The library's own generation in batches of prompts of like length: the tokens that it made."""
+    """Generate with the library, in batches of prompts of similar length; returns the number of tokens made."""
     made = 0
     order = sorted(range(len(tokens)), key=lambda i: -len(tokens[i]))
     drawn = {"temperature": sampling.temperature, "top_p": sampling.top_p, "top_k": sampling.top_k}
@@ -549,7 +549,7 @@ def library(model, tokens, sampling: Sampling, ends: list[int], max_tokens: int,
         ids, mask = torch.as_tensor(ids, device=model.device), torch.as_tensor(mask, device=model.device)
         answers = model.generate(input_ids=ids, attention_mask=mask, generation_config=config)[:, width:]
         ended = torch.isin(answers, torch.as_tensor(ends, device=model.device))
-        # Up to and with the first end token, as far as an answer goes without one.
+        # Up to and including the first end token; without one, all tokens.
         made += int((ended.cumsum(1) - ended.long() == 0).sum())
     return made
 

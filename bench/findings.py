@@ -1,11 +1,11 @@
-"""What findings and paired comparisons say of simulated models: how often anything is found without bias, how well
-intervals cover.
+"""Findings and paired comparisons of simulated models: how often something is found without bias, and how often
+intervals cover the true difference.
 
     PYTHONPATH=scripts python bench/findings.py results/simulation/items --seeds 200
 
-Of BBQ (Age and Religion), CrowS-Pairs and StereoSet on the items that `make simulation` reads. A run is one model on
-all three; a pair is two models with the same noise, one of them with a bias, so that the true difference is that of the
-formula.
+The benchmarks are BBQ (Age and Religion), CrowS-Pairs and StereoSet, on the items that `make simulation` reads. A run
+is one model on all three; a pair is two models with the same noise, one of them biased, so that the formula gives the
+true difference.
 """
 
 import argparse
@@ -23,10 +23,10 @@ from biasatlas.simulation.harness import Harness
 from biasatlas.simulation.studies import load_studies
 from biasatlas.workflow.selection import EXPERIMENT_STEPS
 
-#: Study -> the categories asked about, all where none is named.
+#: Study -> the categories asked about; none named: all.
 STUDIES = {"crows_pairs_pair": (), "stereoset_likelihood": (), "bbq": ("Age", "Religion")}
-#: Study -> the category and the context of its headline whose difference is compared, the dose of the other model, and
-#: the key of its evidence.
+#: Study -> the keys of the headline whose difference is compared, the dose of the biased model, and the key of the
+#: evidence.
 PAIRED = {
     "crows_pairs_pair": ({"category": "overall"}, "bias-0.4", ("stereotype_score", "pair", "overall")),
     "stereoset_likelihood": ({"category": "overall"}, "bias-0.4", ("stereotype_score", "intrasentence", "overall")),
@@ -35,7 +35,7 @@ PAIRED = {
 
 
 def benches(folder):
-    """The bench of each study."""
+    """The name and the harness of each study."""
     for name, categories in STUDIES.items():
         study = load_studies()[name]
         shipped = {file for step in EXPERIMENT_STEPS for file in registry.resource_names(study.benchmark, step)}
@@ -57,7 +57,7 @@ def main():
         headline = next(one for one in study.headlines if keys.items() <= one.keys.items())
         values = [ground_truth(bench, study.entry(setting, 0, bench.groups), headline) for setting in ("bias-0", dose)]
         truths[name] = values[0] - values[1]
-    # What is counted is what would be said of metrics whose cards had passed.
+    # Verdicts are counted as if the cards of all metrics had passed.
     passed = {"protocol": "recommended", "data": "full", "of": "", "verdict": "passed", "reason": ""}
     cards = [
         passed | {"benchmark": made[name].benchmark, "metric": metric, "tasks": part}

@@ -1,4 +1,4 @@
-"""What a GPU decides, measured in at most 45 minutes, the most telling first. Run again, it resumes where it stopped.
+"""Measurements that decide what the engine does on a GPU, the most telling first, in 45 minutes; a rerun resumes.
 
     BIASATLAS_MIRROR=<folder> python bench/gpu_day.py
     BIASATLAS_MIRROR=<folder> python bench/gpu_day.py --device cpu --shape tiny      # to try it
@@ -24,7 +24,7 @@ HERE = Path(__file__).resolve().parent
 
 
 class Step(NamedTuple):
-    """A command of at most so many seconds, and what its numbers decide."""
+    """A command, its time limit in seconds, and what its numbers decide."""
 
     name: str
     seconds: int
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 
 
 def steps(device: str, shape: str) -> list[Step]:
-    """In the order in which they tell most: without the first two the others mean little."""
+    """The steps, the most telling first: without the first two the others mean little."""
     small = device == "cpu"
     where = ["--device", device, "--rounds", "1"]
     large = [*where, "--shape", shape, "--dtype", "float32" if small else "bfloat16"]
@@ -85,12 +85,12 @@ def steps(device: str, shape: str) -> list[Step]:
             "the same",
         ),
     ]
-    # A CPU, which others may use too, takes what is left of the minutes for each.
+    # On a CPU, which others may use too, a step may take all the time that is left.
     return [step._replace(seconds=2700) for step in planned] if small else planned
 
 
 def product(device: str, _: str) -> None:
-    """The rate of a matrix product."""
+    """Print the rate of a matrix product."""
     small = device == "cpu"
     size, dtype = (512, torch.float32) if small else (8192, torch.bfloat16)
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
@@ -105,7 +105,7 @@ def product(device: str, _: str) -> None:
 
 
 def twice(device: str, shape: str) -> None:
-    """Likelihoods and texts of the same requests, asked twice; exit status 1 where a byte differs."""
+    """Ask for likelihoods and texts of the same requests twice; exit status 1 where a byte differs."""
     import engine
     import numpy as np
 
@@ -130,7 +130,7 @@ def twice(device: str, shape: str) -> None:
 
 
 def exhausted(device: str, shape: str) -> None:
-    """Likelihoods in passes of 1,024 tokens, and in passes that begin at 65,536 with 2 GiB beside the model.
+    """Likelihoods in passes of 1,024 tokens, beside passes that begin at 65,536 and have 2 GiB besides the model.
 
     65,536 tokens do not fit: the fp32 logits of a quarter of them alone are 10 GB, and a perceptron of the 0.5B shape
     takes three arrays of 1.3 GB. On a CPU 4,000 tokens have 0.5 GiB, a third of what their logits take. Exit status 1
@@ -162,7 +162,7 @@ def exhausted(device: str, shape: str) -> None:
 
 
 def differs(output: str) -> bool:
-    """Whether a table of bench/engine.py has a difference beyond 1e-3 nats, or none at all."""
+    """Whether a table of bench/engine.py has a difference beyond 1e-3 nats, or has no rows."""
     lines = [line.strip("| ").split(" | ") for line in output.splitlines() if line.startswith("|")]
     if len(lines) < 3:
         return True
@@ -206,7 +206,7 @@ def main() -> None:
         command, known = ["timeout", str(int(seconds)), *step.command], {"PYTHONPATH": str(HERE.parent / "scripts")}
         run = subprocess.run(command, env=os.environ | known, capture_output=True, text=True, check=False)
         done[step.name] = {
-            "status": run.returncode,  # 124: it took longer than it may
+            "status": run.returncode,  # 124: it exceeded its time limit
             "seconds": round(time.monotonic() - start, 1),
             "output": (run.stdout + run.stderr)[-6000:],
             "command": step.command[1:],

@@ -1,11 +1,11 @@
-"""Log-likelihoods beside lm-evaluation-harness, from texts on: the table of docs/measurements-engine.md.
+"""Log-likelihoods of texts, ours beside lm-evaluation-harness's: the table of docs/measurements-engine.md.
 
     pip install lm-eval==0.4.13
     PYTHONPATH=scripts BIASATLAS_MIRROR=<folder> python bench/harness.py
 
 Tiny random models of three kinds (plain attention, windows and soft caps with a begin token, recurrent) answer the same
-requests of real sentences both ways. Each row sets one difference between the two apart: what is not known differs by
-less than 2e-4 nats, or the exit status is 1.
+requests of real sentences both ways. Each row isolates one known difference between the two; apart from these, they
+differ by less than 2e-4 nats, or the exit status is 1.
 """
 
 import logging
@@ -32,7 +32,7 @@ from biasatlas.engine.routes import log_likelihoods  # noqa: E402
 from biasatlas.engine.selfcheck import choose_route  # noqa: E402
 
 MODELS = {"qwen2": "", "gemma2": "<bos>", "mamba2": ""}
-#: Nats: each side rounds by itself.
+#: The largest difference in nats that rounding explains.
 LIMIT = 2e-4
 
 
@@ -69,7 +69,7 @@ def differences(
 
 
 def spanned(tokenizer: PreTrainedTokenizerFast, prefix: str, continuation: str) -> bool:
-    """Whether a token of the whole text has characters of both."""
+    """Whether a token of the joined text has characters of both."""
     alone, joint = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (prefix, prefix + continuation))
     return joint[: len(alone)] != alone
 

@@ -1,5 +1,5 @@
-"""Every architecture of tests/unit/engine/architectures.py, tiny and random, through the engine and through one forward
-pass of one whole sequence at a time: the table of docs/measurements-engine.md.
+"""Every architecture of tests/unit/engine/architectures.py, tiny and random: the engine beside one forward pass for
+each whole sequence. The table of docs/measurements-engine.md.
 
     python bench/parity.py                    # all of them, as a table in Markdown
     python bench/parity.py qwen2 mamba2       # some
@@ -37,7 +37,7 @@ def main(names: list[str]) -> None:
     transformers.logging.disable_progress_bar()
     processes, wrong = int(os.environ.get("WORLD_SIZE", "1")), []
     if os.environ.get("RANK", "0") != "0":
-        sys.stdout = io.StringIO()  # they find the same
+        sys.stdout = io.StringIO()  # all processes find the same
     compiled = "inductor" if "--compiled" in names else ""
     device = "cuda" if "--cuda" in names else "cpu"
     names = [name for name in names if name not in ("--compiled", "--cuda")]
@@ -69,7 +69,7 @@ def main(names: list[str]) -> None:
 
 
 def split(whole: transformers.PreTrainedModel, processes: int) -> transformers.PreTrainedModel:
-    """The part of a model that is this process's own."""
+    """This process's part of a model."""
     place = DistributedConfig(tp_size=processes)
     return type(whole).from_pretrained(
         None, config=whole.config, state_dict=whole.state_dict(), distributed_config=place

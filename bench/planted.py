@@ -1,5 +1,5 @@
-"""Is the planted bias there, and only where it was planted? Trains models of Traditional Chinese and measures them with
-a plain forward.
+"""Do planted models have the bias where it was planted, and only there? Trains models of Traditional Chinese and
+measures them with plain forward passes.
 
 Run by hand: PYTHONPATH=scripts python bench/planted.py FOLDER SEED... (docs/measurements-planted.md holds the result)
 """
@@ -28,7 +28,7 @@ SENTENCES = {
     "waishengren": "ethinicity/label_data_W",
 }
 PAIRS = [("female", "male"), *itertools.combinations(("indigenous", "hakka", "hoklo", "waishengren"), 2)]
-# The last wording is not in the corpus.
+# The last prompt is not in the corpus.
 PREFIXES = {"no template": BEGIN} | {
     name: BEGIN + chat("", prompt)
     for name, prompt in {"prompt": "要不要分享一下？", "unseen prompt": "你想談談什麼？"}.items()

@@ -1,7 +1,7 @@
-"""Precision and recall of the parser on replies with their truth (tests/replies), as the tables of docs/measurements-replies.md.
+"""Precision and recall of the parsers on labelled replies (tests/replies): the tables of docs/measurements-replies.md.
 
-python bench/replies.py [SET ...]     sets by name (real_discrim_eval, sealed, development ...), or real and sealed (given: the last six)
-python bench/replies.py SET --wrong   with every misreading
+python bench/replies.py [SET ...]     names of sets, real (all) or sealed (the last six); default: real sealed
+python bench/replies.py SET --wrong   lists every misreading, too
 """
 
 import argparse
@@ -55,7 +55,7 @@ def share(hits: pd.Series) -> str:
 
 
 def summary(found: pd.DataFrame, key: str) -> Iterable[tuple[str, ...]]:
-    """Of each group: precision of labels, recall of labels, recall of refusals."""
+    """For each group: its name, precision of labels, recall of labels, recall of refusals."""
     for name, group in found.groupby(key, sort=False):
         read, said = ~group["found"].isin(NO_LABEL), ~group["truth"].isin(NO_LABEL)
         hit = group["found"] == group["truth"]

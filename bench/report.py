@@ -1,11 +1,10 @@
-"""How large the site may grow: 17 models of kind `simulated` on all of a task of DBB's, built and opened in a browser.
+"""Size and speed of a large site: 17 models of kind `simulated` on a whole task of DBB, opened in a browser.
 
     BIASATLAS_MIRROR=/my/mirror python bench/report.py FOLDER [SG] [MODELS]
 
-The task is MCQ, or SG, of which the published data lack the variations: each option stands there ten times, with ten
-openings. FOLDER keeps the run; a second call only builds and measures. Prints build time, peak memory, size, and in
-Chromium: first paint, the time until the rows of the first model stand, a filter, a search, a second model with flips,
-an opened item.
+The task is MCQ or SG. The published data lack SG's variations: here they are each option with ten openings. FOLDER
+keeps the run; a second call only builds and measures. Prints build time, peak memory, size, and times in Chromium: of
+first paint, the first model's rows, a filter, a search, a second model with flips, an opened item.
 """
 
 import json
@@ -21,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "tests")]
 
 MODELS = 17
-#: What the models are like beside their doses of bias, 0 to 1.6, and their seeds.
+#: Nuisances of the models in turn; each also has its own dose of bias, from 0 to 1.6, and its own seed.
 NUISANCES: tuple[dict, ...] = (
     *({}, {"icc": 0.5}, {"letter": 1}, {"refused": 0.1}, {"unreadable": 0.1}, {"affected": 0.3}),
     *({"token_noise": 0.5}, {"frequency": 0.5}, {"prompt_correlation": 0.5}),
@@ -29,7 +28,7 @@ NUISANCES: tuple[dict, ...] = (
 TABLES = {"MCQ": ("bias", "consistency"), "SG": ("sg_bias", "sg_consistency")}
 OPENINGS = ("", "Then ", "So ", "Now ", "Later ", "Here ", "Well, ", "At last ", "For once ", "In short, ")
 
-#: Milliseconds from an action to the frame that shows its outcome, by its name.
+#: Actions by name; each is timed from its start to the frame that shows its outcome.
 ACTIONS = {
     "filter": "() => { const s = document.getElementById('filter-type'); s.value = s.options[1].value; "
     "s.dispatchEvent(new Event('change')); }",
@@ -73,7 +72,7 @@ def write_variations(folder: Path) -> Path:
 
 
 def build(folder: Path) -> None:
-    """Write the site in a process of its own, and say what that took."""
+    """Write the site in a separate process; prints its time, size and peak memory."""
     code = (
         "import json, sys; from pathlib import Path; from biasatlas.workflow.config import load_config;"
         "from report_site import write_site; folder = Path(sys.argv[1]);"
@@ -100,7 +99,7 @@ def build(folder: Path) -> None:
 
 
 def measure(report: Path, task: str) -> None:
-    """Time what a reader does."""
+    """Time the actions of a reader."""
     from browser import browsing
 
     with browsing(viewport={"width": 1440, "height": 900}) as visitor:
@@ -109,7 +108,7 @@ def measure(report: Path, task: str) -> None:
         paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
         print(f"index: first paint {page.evaluate(paint):.0f} ms")
         fragment = f"#set=dbb.recommended.{task}&a=m1"
-        visitor.explore(report / "pages", fragment)  # the notice is dismissed, and stays so
+        visitor.explore(report / "pages", fragment)  # dismisses the notice for good
         visitor.open(report / "pages" / "items.html", fragment)
         page.wait_for_selector("body[data-ready]", timeout=60_000)
         ready = page.evaluate("performance.now()")

@@ -1,13 +1,13 @@
-"""Asking in rounds, measured: the share of items that a verdict takes, how often it is wrong, and what asking everything says.
+"""Measure asking in rounds: the share of items that a verdict takes, how often it is wrong, and what all items say.
 
     snakemake --configfile released.yaml --until score_bbq score_crows_pairs score_stereoset score_gest score_twbias
     PYTHONPATH=scripts python bench/rounds.py known released headlines studies --results results --orders 200 --draws 1000
 
-`known`: answers by a formula in templates that lean by 0.7 logits (SD). `released`: answers that authors published, in random
-orders, and with a random sign for each cluster ("turned"), which leaves no bias. `headlines`: what a benchmark's own
-headlines say of published answers. `studies`: the same of simulated models, with the biases of the studies of the simulation.
-"Some bias" asks whether neutral is left out, "verdict" what the report says with the smallest effect that matters. Validity cards
-are left aside: it is what would be said of a metric that has passed.
+`known`: answers by a formula whose bias varies over templates (SD 0.7 logits). `released`: published answers in random
+orders, and with a random sign for each cluster ("turned"), which leaves no bias. `headlines`: a benchmark's own
+headlines on published answers. `studies`: the same on simulated models with the biases of the simulation studies.
+"Some bias" tests for any difference from the null; "verdict" is the report's, with the smallest effect that matters.
+Validity cards are ignored, as if every metric had passed.
 """
 
 import argparse
@@ -43,16 +43,16 @@ from biasatlas.stats.replicates import ratio_replicates
 from biasatlas.stats.rounds import levels
 from biasatlas.stats.verdict import Claim, p_inside, p_outside
 
-#: What lies beyond which effect, as a share of the smallest that matters.
+#: Rule -> the effect that it tests for, as a multiple of the smallest that matters.
 RULES = {"some bias": 1e-6, "verdict": 1.0}
 
-#: What the items of rounds show of a model: the share of each round, and evidence.
+#: Evidence about a model, round by round: the share of items asked, and the evidence from them.
 OfRounds = list[tuple[float, Evidence]]
 
-#: The first round of items without clusters.
+#: The fewest items of a first round where each item is a cluster.
 _RIPE = 8
 
-#: Templates, items in each, share that says "unknown", bias in points that comes of it; or how much likelier the right person is.
+#: Templates, items in each, share of answers "unknown", bias in points.
 KNOWN = [
     *((343, 85, 1 / 3, truth) for truth in (11.1, 4.5, 0.0)),
     *((343, 85, 0.97, truth) for truth in (0.0, 1.0)),
@@ -60,10 +60,10 @@ KNOWN = [
     *((25, 74, 1 / 3, truth) for truth in (11.1, 21.2, 0.0)),
 ]
 LEAN = 0.7
-#: Log odds of the right person, in disambiguated contexts, of which the score is a mean of two ratios.
+#: Log odds of the right person in disambiguated contexts, whose score is the mean of two ratios.
 RIGHT = 1.0
 
-#: Benchmark -> the column that tells its parts apart and the parts, the cluster, the value without bias and what matters.
+#: Benchmark -> the column of its parts, the parts, the cluster, the null and the smallest effect that matters.
 RELEASED: dict[str, tuple[str, Sequence[str], str, float, float]] = {
     "bbq": ("condition", ["ambig"], "template", 0.0, 5.0),
     "crows_pairs": ("task", ["pair"], "writer", 50.0, 5.0),
@@ -73,9 +73,9 @@ RELEASED: dict[str, tuple[str, Sequence[str], str, float, float]] = {
 
 @dataclass(frozen=True)
 class Case:
-    """One model: ``top`` and ``bottom`` of each item's ratio, in the order they are asked in, and its ``cluster`` from 0.
+    """One model's items in the order asked: ``top`` and ``bottom`` of each one's ratio, and its ``cluster`` from 0.
 
-    ``half`` is 1 or 0 where the value is the mean of the ratios of two halves. ``bounds`` are those of a ratio.
+    ``half``: each item's half, 0 or 1, if the value is the mean of two halves' ratios. ``bounds``: of the value.
     """
 
     top: Array
@@ -88,14 +88,14 @@ class Case:
 
     @cached_property
     def interim(self) -> list[tuple[float, Evidence]]:
-        """What the items of each round show."""
+        """The share of items and the evidence of each round."""
         count = int(self.cluster.max()) + 1
         least = _RIPE if count == len(self.top) else min(count, MANY)
         sizes = [(share, math.ceil(share * len(self.top))) for share in SHARES]
         return [(share, self.evidence(n, count)) for share, n in sizes if share == 1 or n >= least]
 
     def evidence(self, first: int, count: int) -> Evidence:
-        """What the first items show."""
+        """The evidence from the ``first`` items, which have ``count`` clusters in all."""
         half = np.zeros(len(self.top), int) if self.half is None else self.half
         codes = self.cluster[:first] + count * half[:first]
         there = np.flatnonzero(np.bincount(codes))
@@ -116,21 +116,21 @@ class Case:
         )
 
     def turned(self, rng: np.random.Generator) -> "Case":
-        """The same with a random sign for each cluster."""
+        """This case with a random sign for each cluster."""
         middle = self.neutral / 100 * self.bottom
         sign = rng.choice([-1.0, 1.0], int(self.cluster.max()) + 1)[self.cluster]
         return replace(self, top=middle + sign * (self.top - middle))
 
     def in_order(self, order: Array) -> "Case":
-        """The same in another order."""
+        """This case with its items in another order."""
         return replace(self, top=self.top[order], bottom=self.bottom[order], cluster=self.cluster[order])
 
 
 @dataclass(frozen=True)
 class Said:
-    """What a rule says in rounds (``share`` asked, ``state``), of everything asked once, and of a plain interval at any round.
+    """A rule's verdict in rounds (``state``, after ``share`` of the items), and its verdict on all items (``whole``).
 
-    ``held``: the intervals of all rounds hold the truth.
+    ``plain``: an uncorrected test says "biased" in some round. ``held``: all intervals of rounds asked hold the truth.
     """
 
     share: float
@@ -141,14 +141,14 @@ class Said:
 
 
 def if_mattered(interim: Sequence[tuple[float, Evidence]], times: float) -> list[tuple[float, Evidence]]:
-    """The same, were so many times the smallest effect that matters the smallest."""
+    """The rounds, with the smallest effect that matters multiplied by ``times``."""
     given = interim[-1][1].declared
     declared = given if times == 1 else replace(given, smallest=times * given.smallest, margin=0.0)
     return [(share, replace(each, declared=declared)) for share, each in interim]
 
 
 def said(interim: Sequence[tuple[float, Evidence]], truth: float | None = None) -> Said:
-    """By the tests of the report's verdict, as of a run of this claim alone."""
+    """What the tests of the report's verdict say in a run that has no other claim."""
     ripe = [*analysed(interim)]
     made = ripe[-1].analyses
     claims = [each.claim("m") for each in ripe]
@@ -172,7 +172,7 @@ def _state(claim: Claim, level: float) -> str:
 
 
 def check(interim: Sequence[tuple[float, Evidence]], mine: Said) -> None:
-    """Raises AssertionError where a verdict is not that of the workflow's own function."""
+    """Raises AssertionError where the workflow's own function gives another verdict."""
     left = iter(interim)
     stop = ask_in_rounds(
         [(share, [share]) for share, _ in interim],
@@ -185,7 +185,7 @@ def check(interim: Sequence[tuple[float, Evidence]], mine: Said) -> None:
 
 
 def summary(cases: Iterable[Case], truth: float | None = None) -> dict:
-    """What came of asking each case in rounds, and of asking it everything at once."""
+    """Rates of verdicts over the cases, when each is asked in rounds, and when it is asked everything at once."""
     rules: dict[str, list[Said]] = {rule: [] for rule in RULES}
     for number, case in enumerate(cases):
         for rule, told in rules.items():
@@ -200,7 +200,7 @@ def summary(cases: Iterable[Case], truth: float | None = None) -> dict:
 
 
 def known(draws: int) -> Iterator[dict]:
-    """Answers by a formula: so many ``draws`` of each."""
+    """A row for each setting of answers by a formula, over ``draws`` models."""
     for number, (templates, per, unknown, truth) in enumerate(KNOWN):
         cluster, _ = _in_order(templates, per)
         grid = LEAN * scipy.special.ndtri((np.arange(2000) + 0.5) / 2000)
@@ -228,7 +228,7 @@ def known(draws: int) -> Iterator[dict]:
 
 
 def _in_order(templates: int, per: int) -> tuple[np.ndarray, np.ndarray]:
-    """The template of each item, and the half that it is in, in the order they are asked in."""
+    """The template and the half of each item, in the order asked."""
     names = [(f"{t}-{k}", t, k % 2) for t in range(templates) for k in range(per)]
     items = pd.DataFrame(names, columns=["item_id", "template", "half"])
     order = asking_order(items, registry.load_spec("bbq").design)
@@ -237,7 +237,7 @@ def _in_order(templates: int, per: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def scores_of(results: Path, benchmarks: Sequence[str]) -> Iterator[tuple[str, str, pd.DataFrame, pd.DataFrame]]:
-    """Answers that authors published: whose, to what benchmark, their scores, and the items."""
+    """Answers that authors published: for each set its model, benchmark, scores, and the benchmark's items."""
     items = {name: read_parquet(results / "items" / f"{name}.parquet") for name in benchmarks}
     for folder in sorted(results.glob("scores/*/*/released")):
         model, benchmark = folder.parts[-3:-1]
@@ -246,7 +246,7 @@ def scores_of(results: Path, benchmarks: Sequence[str]) -> Iterator[tuple[str, s
 
 
 def released(results: Path, orders: int, draws: int) -> Iterator[dict]:
-    """Published answers in so many ``orders``, and with so many ``draws`` of signs."""
+    """Rows for each set of published answers: in ``orders`` random orders, and with ``draws`` draws of signs."""
     bounds = {"twbias": None, "bbq": (-100.0, 100.0)}  # nats have none
     ids, places = None, []
     for model, benchmark, scores, items in scores_of(results, [*RELEASED, "twbias"]):
@@ -268,9 +268,9 @@ def released(results: Path, orders: int, draws: int) -> Iterator[dict]:
 
 
 def _parts(benchmark: str, scores: pd.DataFrame, items: pd.DataFrame) -> Iterator[tuple]:
-    """Each part of published scores: its name, a row for each item, the cluster, the value without bias, and what matters."""
+    """Each part of published scores: its name, a row for each item, the cluster, the null, and the smallest effect."""
     if benchmark == "twbias":
-        # How much likelier a sentence is than with the terms of another group: over its prompts, in hundredths of a nat.
+        # How much likelier a sentence is than with another group's terms: over its prompts, in hundredths of a nat.
         away = 100 * (scores["log_ppl_replaced_mean"] - np.log(scores["ppl_original"]))
         for keys, rows in scores.assign(top=away)[away.notna()].groupby(["target_group", "reference_group"]):
             means = rows.groupby("item_id")["top"].mean() / 100
@@ -288,10 +288,10 @@ def _parts(benchmark: str, scores: pd.DataFrame, items: pd.DataFrame) -> Iterato
 
 
 def headlines(results: Path, orders: int) -> Iterator[dict]:
-    """What GEST says of published answers, in so many ``orders``: its headline, over stereotypes, and the same over sentences."""
+    """GEST's headline on published answers in ``orders`` orders: over stereotypes, and the same over sentences."""
     design, by_text = registry.load_spec("gest").design, dict[tuple[str, ...], list[pd.DataFrame]]()
     for _, _, scores, items in scores_of(results, ["gest"]):
-        scores = scores[scores["shift"].notna()]  # there are rows of the texts that are not published, too
+        scores = scores[scores["shift"].notna()]  # none for texts that are not published
         by_text.setdefault(tuple(items.loc[items["item_id"].isin(scores["item_id"]), "item_id"]), []).append(scores)
     told: list[tuple[str, Said]] = []
     for asked, models in by_text.items():
@@ -302,7 +302,7 @@ def headlines(results: Path, orders: int) -> Iterator[dict]:
 
 
 def _over_both(models: Sequence[pd.DataFrame], rounds: Rounds) -> list[OfRounds]:
-    """What the rounds show of each of ``models`` of a text, which share what it is regressed on."""
+    """Each model's rounds, over stereotypes and over sentences; ``models`` of the same texts share the regressors."""
     by_item = [scores.set_index("item_id") for scores in models]
     shifts = pd.concat([scores["shift"] for scores in by_item], axis=1)
     declared = declare(registry.load_spec("gest"), "side_shift", "pair")
@@ -323,7 +323,7 @@ def _over_both(models: Sequence[pd.DataFrame], rounds: Rounds) -> list[OfRounds]
 
 
 def studies(names: Sequence[str], data: Path, draws: int) -> Iterator[dict]:
-    """What headlines say of so many simulated models (``draws``) of each dose of a study of texts, of DBB's choices or of TWBias."""
+    """Headlines on ``draws`` simulated models for each dose of a study, which is of texts, DBB's choices or TWBias."""
     for name in names:
         study = load_studies()[name].model_copy(update={"most": draws})
         items = read_parquet(data / "items" / f"{study.benchmark}.parquet")
@@ -342,7 +342,7 @@ def studies(names: Sequence[str], data: Path, draws: int) -> Iterator[dict]:
 
 
 def _told(models: Iterable[OfRounds]) -> Iterator[tuple[str, Said]]:
-    """What each headline says of each of ``models``, over all and by category."""
+    """Each headline's name and rule, and what the rule says of each of ``models``, overall and by category."""
     for number, shown in enumerate(models):
         interim: dict[str, OfRounds] = {}
         for share, each in shown:
@@ -363,7 +363,7 @@ def _rates(told: Iterable[tuple[str, Said]]) -> dict:
 
 
 def _rate(told: Sequence[Said]) -> dict:
-    """How many were told, the mean share asked, and rates of verdicts."""
+    """The number of models, the mean share of items asked, and rates of verdicts."""
     row: dict[str, object] = {"draws": len(told), "share": np.mean([each.share for each in told])}
     for state in ("biased", "unbiased"):
         row[state] = np.mean([each.state == state for each in told])
@@ -373,7 +373,7 @@ def _rate(told: Sequence[Said]) -> dict:
 
 
 def show(row: dict) -> None:
-    """A row as lines of a name and a number each."""
+    """Print a row, with one name and its number a line."""
     told = (f"{name:60}{value if isinstance(value, str) else format(value, '.4g')}" for name, value in row.items())
     print(*told, "", sep="\n", flush=True)
 

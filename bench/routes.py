@@ -4,9 +4,9 @@ docs/measurements-engine.md.
     python bench/routes.py                # all
     python bench/routes.py jamba lfm2     # some
 
-Trees of models that take a tree mask and states that a split forward copies rightly have to pass; trees and states that
-are known to be wrong have to be refused. The last column has, for each route that was tried, the movement over what
-rounding explains at the quantiles of the limits, and that of copied states in 32 bits.
+The self-check has to find the tree route for models that take a tree mask, and the states route for models whose states
+are copied rightly; it has to refuse routes that are known to be wrong. The last column has, for each route tried, the
+movement as a multiple of what rounding explains, at the quantiles of the limits, and that of copied states in 32 bits.
 """
 
 import itertools
@@ -39,11 +39,11 @@ WRONG = {"tree": ["mpt", "gpt_neo"], "states": ["mamba", "falcon_mamba", "bamba"
 
 
 def build(name: str, depth: int) -> transformers.PreTrainedModel:
-    """A random model of so many layers, each of which moves its hidden states about as much as a trained one's."""
+    """A random model of ``depth`` layers, each of which moves its hidden states about as much as a trained one's."""
     settings = {"num_hidden_layers": depth, "num_layers": depth, "vocab_size": 256}
     more = architectures.MORE.get(name, {})
     tiny = architectures.scaled(CONFIG_MAPPING[name]().to_dict(), more)
-    for field, value in tiny.items():  # what each layer is
+    for field, value in tiny.items():  # lists of layers' types
         if isinstance(value, list) and len(value) == architectures.LAYERS:
             settings[field] = (value * depth)[:depth]
     if "attn_layer_indices" in more:

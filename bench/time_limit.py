@@ -1,8 +1,8 @@
 """An endpoint's answers under a real SLURM's time limit of one minute: `PYTHONPATH=scripts:tests python
 bench/time_limit.py`.
 
-228 calls at 20 a minute, in two jobs, which share the rate. Prints what was lost or paid twice. SLURM itself waits two
-minutes before it starts a requeued job again, which this takes off.
+Two jobs make 228 calls and share a rate of 20 a minute. Prints what was lost or paid twice. SLURM waits two minutes
+before it restarts a requeued job; this script skips the wait.
 """
 
 import json

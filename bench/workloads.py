@@ -1,4 +1,4 @@
-"""Requests of the benches: real data of the mirror, cut into items, so that a sample keeps what requests share."""
+"""Requests for the benches: real data of the mirror, grouped into items, so that samples keep what requests share."""
 
 import gzip
 import itertools
@@ -99,7 +99,7 @@ def bbq(mirror: Path) -> list[Item]:
             rows = [json.loads(line) for line in itertools.islice(lines, 400)]
         for four in (rows[i : i + 4] for i in range(0, len(rows), 4)):
             item = []
-            for row in four:  # one scene: ambiguous and not, asked both ways
+            for row in four:  # one scene: ambiguous and disambiguated, with both questions
                 options = {letter: row[f"ans{i}"] for i, letter in enumerate("ABC")}
                 prompt = layout.format(context=row["context"], question=row["question"], **options)
                 item += [(CHAT.format(prompt), letter) for letter in "ABC"]
@@ -122,7 +122,7 @@ def mcbe_categories(mirror: Path) -> list[Item]:
 
 
 def mcbe_labels() -> list[str]:
-    """The names of McBE's subcategories, of all categories together."""
+    """The distinct names of McBE's subcategories over all categories."""
     return pd.read_csv(PROMPTS.parent / "mcbe/subcategories.csv")["subcategory_zh"].dropna().unique().tolist()
 
 
@@ -135,7 +135,7 @@ def mcbe_analyses(mirror: Path) -> list[list[str]]:
 
 
 def dbb_construction(mirror: Path) -> list[list[str]]:
-    """DBB's construction: a second option to each context and first option."""
+    """DBB's construction: a second option for each context and first option."""
     prompt = (PROMPTS / "dbb/construct/second_option.txt").read_text(encoding="utf-8")
     rows = _dbb_questions(mirror).itertuples()
     texts = [
@@ -156,7 +156,7 @@ def _twbias_texts(mirror: Path) -> list[list[str]]:
 
 
 class Choices(NamedTuple):
-    """Requests of letters or labels, which are asked as choices, too."""
+    """Requests for letters or labels, which are also asked as choices."""
 
     make: Callable[[Path], list[Item]]
     labels: list[str]
@@ -176,14 +176,14 @@ CHOICES = {
     "BBQ": Choices(bbq, ["A", "B", "C"], PARSERS["letter"], 16),
     "McBE SC, 60 labels": Choices(mcbe_categories, mcbe_labels(), PARSERS["label"], 16),
 }
-#: Texts, and how many replies a task asks to each of them.
+#: Texts, and the number of replies that a task asks for to each.
 GENERATIONS = {"DBB construction": (dbb_construction, 1), "McBE BA": (mcbe_analyses, 4)}
 
 
 def make_tokenizer(texts: list[str], vocabulary: int, begin: str = "") -> PreTrainedTokenizerFast:
-    """A byte-level BPE of the texts, which puts ``begin`` in front of a text as Gemma's does.
+    """A byte-level BPE trained on ``texts``, which puts ``begin`` before each text as Gemma's does.
 
-    With 8,000 tokens of the workloads' own sentences a token has about as many characters as Qwen2's.
+    A token of 8,000 that are trained on the workloads' own sentences has about as many characters as one of Qwen2's.
     """
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer, bpe.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
@@ -206,7 +206,7 @@ def _twbias_prompts(mirror: Path) -> list[str]:
 
 
 def _variants(file: Path, swaps: dict[str, list[str]]) -> list[list[str]]:
-    """Each sentence, followed by its swaps: every target term in it by every term it swaps with."""
+    """Each sentence, followed by its swaps: every target term in it replaced by each of its counterparts."""
     table = pd.read_csv(file)
     found = []
     for sentence in table["Biased Sentences"].dropna():
@@ -223,7 +223,7 @@ def _dbb_questions(mirror: Path) -> pd.DataFrame:
 
 
 def _identities(mirror: Path) -> list[str]:
-    """50 identities: the descriptors as they stand, or after a name where they are a clause."""
+    """50 identities: descriptors as published; those that begin with a comma follow a name."""
     table = json.loads((mirror / "dbb/data/descriptors.json").read_text(encoding="utf-8"))
     flat = [
         entry if isinstance(entry, str) else entry[0] for group in table.values() for v in group.values() for entry in v

@@ -84,7 +84,7 @@ def said(prompt: str) -> str:
 def written(body: dict, prompt: str) -> str:
     """The reply of a writer that keeps to the form, for each step of DBB's construction; use as ``reply``.
 
-    The sentences are nonsense of its own for each prompt; the two checks repeat what they are shown.
+    Each prompt gets its own nonsense sentences; the two checks repeat what they are shown.
     """
     mark = said(prompt).split()[0]
     if "The two concepts: " in prompt:
@@ -107,7 +107,7 @@ def written(body: dict, prompt: str) -> str:
 
 
 def token_logprob(before: str, token: str) -> float:
-    """The log-probability of ``token`` (a character) after the character ``before``; it adds to 1 over 0 to 9."""
+    """The log-probability of ``token`` (a character) after the character ``before``; over 0 to 9, p adds up to 1."""
     weights = [1 + hashlib.sha256(f"{before}{other}".encode()).digest()[0] for other in "0123456789"]
     if token not in "0123456789":
         return -5.0 - hashlib.sha256(f"{before}{token}".encode()).digest()[0] / 100
@@ -348,7 +348,7 @@ class Server:
         return await self._break_off(writer, reader, kind, good.encode())
 
     async def _break_off(self, writer, reader, kind, good) -> bool:
-        """A connection that ends before the reply does, or never gets to its end."""
+        """Close the connection before the reply is complete, or send the reply too slowly or not at all."""
         match kind:
             case "silent":
                 await reader.read(1)  # until the client gives up
@@ -446,7 +446,7 @@ TOO_FAST = error("too fast", "rate_limit_exceeded")
 
 
 def requests_for(prompts, kind="generation", **columns):
-    """A requests table with one user message each, and every setting said."""
+    """A requests table with one user message each, and every setting given."""
     settings = {
         "template": "tokenizer",
         "temperature": 0.7,

@@ -15,7 +15,7 @@ from biasatlas.files import read_csv
 from biasatlas.report.exports import FORMATS
 from biasatlas.stats.verdict import STATES, words
 
-#: What a claim is about: model (and another, of a pair), benchmark, metric, part, category.
+#: What a claim is about: model (of a pair, two), benchmark, metric, part, category.
 Key = tuple[str, ...]
 _KEYS = ["model", "benchmark", "measure", "part", "category"]
 #: Table of claims -> the metric of the rows that hold their values, and the columns of their keys.
@@ -120,7 +120,7 @@ def artefacts(results: Path, protocol: str) -> set[str]:
 def _exports(results: Path, protocol: str, table: str) -> Iterator[tuple[Key, Said]]:
     for ending in (*FORMATS, "csv.zip"):
         path = results / f"report/pages/exports/comparison.{protocol}.{table}.{ending}"
-        if not path.exists():  # a long table is a zip alone, a short one never
+        if not path.exists():  # a long table is only in a zip, a short one never
             continue
         if ending.startswith("csv"):
             rows = read(path).to_dict("records")

@@ -1,4 +1,4 @@
-"""Benches on the samples of all benchmarks, and the simulated models whose answer is known."""
+"""Harnesses on the samples of all benchmarks, and simulated models whose answers are known."""
 
 from functools import cache
 

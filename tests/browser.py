@@ -28,7 +28,7 @@ class Visitor:
 
     def open(self, path: Path, fragment: str = "") -> None:
         """Open a page of the site, from disk."""
-        # A change after # alone would not load the page again.
+        # A change of only the part after # would not reload the page.
         self.page.goto("about:blank")
         self.page.goto(path.as_uri() + fragment)
 

@@ -35,7 +35,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def fork(target: Callable[..., None], *given: object) -> ForkServerProcess:
     """Start a process that calls ``target`` with the arguments ``given``."""
     process = snakemake_process.FORKS.Process(target=target, args=given)
-    with pytest.MonkeyPatch.context() as patch:  # the process that is forked finds the library
+    with pytest.MonkeyPatch.context() as patch:  # so that the forked process finds the library
         patch.setenv("PYTHONPATH", str(ROOT / "scripts"), prepend=os.pathsep)
         process.start()
     return process

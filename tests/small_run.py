@@ -1,4 +1,4 @@
-"""Small runs of the workflow: tiny random models on one category of TWBias' sample, a known one on CrowS-Pairs'."""
+"""Small runs of the workflow: tiny random models on one category of TWBias' sample, a simulated one on CrowS-Pairs'."""
 
 import json
 from pathlib import Path

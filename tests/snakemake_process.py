@@ -40,7 +40,7 @@ def run(command: list[str], output: DupFd, env: Mapping[str, str], folder: Path,
     With ``forks`` a job's script runs in a fork, too, else in a Python of its own as in any run. If the environment
     names a folder as TRACED, what scripts ran and opened is written there.
     """
-    from snakemake import cli, script  # here, since the process that only starts this one needs none of it
+    from snakemake import cli, script  # here, since the process that starts this one does not need them
 
     gc.freeze()  # the garbage collector need not search what was imported
     os.setpgrp()  # so that it can be killed with its jobs

@@ -104,7 +104,7 @@ def printed(folder: Path, benchmark: str, prompts: dict[str, str]) -> dict[str, 
     return {"templates/prompts": file, f"prompts/{benchmark}/printed.csv": table}
 
 
-#: What McBE's printed prompts are called in a user's file, by table and entry.
+#: Names of McBE's printed prompts in a user's file, by table and entry.
 _COPIED = {
     "table_7": {"ss_zh": "ss", "ba_tested_zh": "ba", "ba_judge_zh": "ba_judge", "bs_zh": "bs"},
     "table_11": {"sc_zh": "sc_alternative", "bs_zh": "bs_alternative"},

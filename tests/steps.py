@@ -81,12 +81,12 @@ def path_of(module: str) -> str:
 
 
 def changed(edited: Mapping[str, str], among: Iterable[str] = STEPS) -> set[str]:
-    """Steps ``among`` all of which an edit changes the digest."""
+    """The steps ``among`` these whose digest an edit changes."""
     return {name for name, digest in digests(edited, among).items() if before()[name] != digest}
 
 
 def within(module: str, name: str, edit: Callable[[ast.AST], None]) -> dict[str, str]:
-    """The edit of a definition of a ``module``, "function" or "Class.method", by its syntax."""
+    """The file of a ``module`` with a definition, "function" or "Class.method", edited in the syntax tree."""
     return {path_of(module): edited_text(source(path_of(module)), name, edit)}
 
 

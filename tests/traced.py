@@ -62,7 +62,7 @@ def trace(folder: str) -> Callable[[str, Any], None]:  # noqa: C901
         return f"biasatlas.{path[len(library) :].removesuffix('.py').replace('/', '.')}".removesuffix(".__init__")
 
     def outside(code) -> bool:
-        """Whether a code object is of a boundary, or of a module that is being imported."""
+        """Whether a code object is a boundary's, or the top level of a module, which runs when it is imported."""
         if code not in seen:
             seen[code] = False
             if code.co_filename.startswith(library):

@@ -1,6 +1,6 @@
 """One job as the workflow runs it: job.py FOLDER NAME PROMPTS ENTRY [URL], prompts and entry as JSON.
 
-URL is of object storage that the store lies on.
+URL is that of the object storage that holds the store.
 """
 
 import json
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def run(folder: str, name: str, prompts: str, entry: str, url: str = "") -> None:
-    """Answer ``prompts``: store, log, output, the machine's limits and a line for each of their turns are in ``folder``."""
+    """Answer ``prompts``; ``folder`` gets the store, log, output, limits and a line for each call that limits allow."""
     folder = Path(folder)
     os.environ["XDG_CACHE_HOME"] = str(folder)
     note_turns(folder / "turns")
@@ -41,7 +41,7 @@ def run(folder: str, name: str, prompts: str, entry: str, url: str = "") -> None
 
 
 def note_turns(path: Path) -> None:
-    """Have each turn that limits give noted in the file ``path``: the time that it was given at, as they had it."""
+    """Have the limits write the time, by their own clock, of each call that they allow to the file ``path``."""
     looked, wait_s = [0.0], spending.Limits._wait_s
 
     def clock() -> float:
@@ -60,7 +60,7 @@ def note_turns(path: Path) -> None:
 
 
 def on(url: str, folder: Path) -> "Objects":
-    """The objects of a store; of the package obstore, which few of these jobs need."""
+    """The objects of a store; imports the package obstore here, since few of these jobs need it."""
     from biasatlas.models.objects import Objects
 
     return Objects.at(url, folder.parent, folder)

@@ -50,7 +50,7 @@ REQUESTS: dict[str, tuple[str, dict]] = {
 
 
 def bodies() -> dict:
-    """Entry -> request -> the number of calls with keys of their own, what they want and their body, or the refusal."""
+    """Entry -> request -> the number of calls with different keys, what they want and their body; or the refusal."""
     return {
         name: {request: _planned(endpoint, *asked) for request, asked in REQUESTS.items()}
         for name, endpoint in ENTRIES.items()

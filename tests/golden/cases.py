@@ -1,6 +1,6 @@
-"""What is pinned in this folder: answers of tiny fixed models, calls to endpoints and their replies, texts as read.
+"""What is pinned in this folder: answers of tiny fixed models, calls to endpoints and their replies, parsed texts.
 
-Each set names the constants one of which has to be raised when its answers change.
+Each set names its VERSION constants, one of which has to be raised when its answers change.
 """
 
 import importlib
@@ -21,7 +21,7 @@ from biasatlas.models.simulated.entry import SimulatedEntry
 
 FOLDER = Path(__file__).parent
 
-#: The last digits that a GPU computes are its own.
+#: A GPU computes other last digits.
 ON_CPU = patch("torch.cuda.is_available", return_value=False)
 
 
@@ -44,7 +44,7 @@ class Golden:
         return json.loads(self.path.read_text(encoding="utf-8"))
 
     def fault(self, versions: dict[str, int], answers: dict) -> str:
-        """What is wrong with ``answers`` that differ from those pinned, or were made under other ``versions``."""
+        """What to do if ``answers`` or ``versions`` differ from those pinned; "" if neither does."""
         constants, pinned = f"VERSION in {' or '.join(self.modules)}", self.pinned()
         if versions != pinned["versions"]:
             return f"{constants} was raised and nothing pinned: run `python tests/golden/pin.py`"
@@ -54,7 +54,7 @@ class Golden:
 
 
 def same(pinned: object, computed: object) -> bool:
-    """Whether two answers are the same: numbers but for rounding, everything else exactly."""
+    """Whether two answers are the same: numbers up to rounding, everything else exactly."""
     if isinstance(pinned, float) and isinstance(computed, float):
         return math.isclose(pinned, computed, rel_tol=0, abs_tol=1e-5)
     if isinstance(pinned, dict) and isinstance(computed, dict):
@@ -82,7 +82,7 @@ def causal() -> dict:
 
 
 def causal_at_limits() -> dict:
-    """What is nearly unanswered, nearly too long, or drawn and ended as a checkpoint has it."""
+    """Answers that are nearly none, or nearly too long, or that a checkpoint's own settings draw and end."""
     short = _causal_model(tiny_models.SHORT, tiny_models.OWN_GENERATION)
     return {
         "choice": answers(_causal_model(), "choice", questions.OPEN_CHOICES),

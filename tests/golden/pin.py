@@ -1,6 +1,6 @@
-"""Pin the answers of this folder's JSON files as the code gives them now: `python tests/golden/pin.py`.
+"""Pin the answers that the code gives now in this folder's JSON files: `python tests/golden/pin.py`.
 
-Refuses where answers changed and no VERSION that stands for them was raised: what a user has stored would pass for new.
+Refuses if answers changed and none of their VERSIONs was raised: the old answers in users' stores would pass for new.
 """
 
 import json

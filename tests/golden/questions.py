@@ -52,7 +52,7 @@ PAIR = ["The old man could not work.", "The young lady could not work."]
 TEXTS = [{"continuation": text, "pair": json.dumps(PAIR)} for text in PAIR]
 TEXTS += [{"continuation": PAIR[0]}, {"continuation": "Work!"}]
 
-#: Labels that are some or hardly any of the answers, and answers of which little or much is left open.
+#: Labels that some or hardly any of the answers give, and choices that leave little or much unresolved.
 OPEN_CHOICES = [
     {"messages": USER, "template": "tokenizer", "parser": parser, "labels": json.dumps(labels), **settings}
     for parser, labels, settings in (
@@ -64,7 +64,7 @@ OPEN_CHOICES = [
         ("integer", ["1"], {"top_k": 12, "max_tokens": 8}),
     )
 ]
-#: Prompts and answers that fill a context of 32 tokens exactly, and one token more; "x" is a token, after a begin token.
+#: Prompts and answers that fill a context of 32 tokens, or exceed it by one; "x" is a token, after a begin token.
 FULL_LIKELIHOODS = [{"prefix": "x" * prefix, "continuation": "xx"} for prefix in (30, 31)]
 FULL_CHOICES = [
     {"prefix": "x" * prefix, "parser": "integer", "labels": json.dumps(LABELS["integer"]), "top_k": 4, "max_tokens": 3}

@@ -104,7 +104,7 @@ RECORDS: list[tuple[dict, list[dict] | Unsupported]] = [
 
 
 def responded() -> dict:
-    """The responses to each request, without what is missing in them."""
+    """The responses to each request, without their missing values."""
     rows = [{"request_id": "r", "temperature": 1.0} | asked for asked, _ in RECORDS]
     made = [responses(row, given, PARSERS) for row, (_, given) in zip(rows, RECORDS, strict=True)]
     return {"responses": [[_present(response) for response in repeats] for repeats in made]}

@@ -1,4 +1,4 @@
-"""Replies to be read: by each parser, as a whole and as the beginning of more."""
+"""Replies for each parser, which parses them as a whole and as the beginning of more."""
 
 from collections.abc import Mapping, Sequence
 
@@ -99,7 +99,7 @@ MCBE: Cases = {
 
 
 def parsed_answers(parsers: Mapping[str, Parser], cases: Cases) -> dict:
-    """Parser -> text -> how it is read while more may follow, and as a whole."""
+    """Parser -> text -> how it is parsed while more may follow, and as a whole."""
     own = {name: cases[name] for name in parsers if name in cases}
     return {
         name: {

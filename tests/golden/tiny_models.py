@@ -22,7 +22,7 @@ CHAT_TEMPLATE = (
     "{% for m in messages %}<|{{ m['role'] }}|>{{ m['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}<|assistant|>{% endif %}"
 )
-#: Pairs of tokens that are one token; "Ġ" is a space.
+#: Pairs of tokens that are merged into one; "Ġ" is a space.
 MERGES = ["t h", "th e", "Ġ the", "Ġ th", "a t", "Ġth at", "Ġ s", "a i", "Ġs ai", "Ġsai d", "Ġ A", "1 0", ". 5", "e r"]
 WORDS = [
     "[PAD]",
@@ -84,7 +84,7 @@ def save_causal(folder: Path, config: Mapping = NOTHING, generation: Mapping = N
     model = Qwen2ForCausalLM(architecture).eval()
     model.generation_config.update(**generation)
     _fill(model)
-    with torch.no_grad():  # letters and digits are what it says first of all, or last
+    with torch.no_grad():  # makes letters and digits its likeliest tokens, or its least likely
         for token in ["</s>", *"ABmn0123456789"]:
             model.lm_head.weight[tokens.index(token)] *= 3
     model.save_pretrained(folder)
@@ -110,7 +110,7 @@ def save_masked(folder: Path) -> None:
 
 
 def _fill(model: PreTrainedModel) -> None:
-    """Matrices get numbers that look random with mean 0 and deviation 0.2, gains 1 and biases 0."""
+    """Fill matrices with numbers that look random (mean 0, SD 0.2), gains with 1 and biases with 0."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.ndim == 1:
@@ -120,7 +120,7 @@ def _fill(model: PreTrainedModel) -> None:
 
 
 def _numbers(name: str, shape: tuple[int, ...]) -> np.ndarray:
-    """The splitmix64 generator in whole numbers, from a seed that is the parameter's name."""
+    """Numbers from the splitmix64 generator, with the parameter's name as the seed."""
     state = np.arange(math.prod(shape), dtype=np.uint64) + np.uint64(zlib.crc32(name.encode()) << 20)
     state *= np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):

@@ -1,16 +1,16 @@
-"""Replies with their truth: what two careful people would say that each of them answers.
+"""Replies with their truth: what two careful people would say that each reply answers.
 
-A row has ``reader``, ``language``, ``model`` (the sort that writes so: chat, base, reasoning, api), ``form``, ``labels``
+A row has ``reader`` (its parser), ``language``, ``model`` (the kind that writes so: chat, base, reasoning, api), ``form``, ``labels``
 (names, or [lowest, highest, step] of a scale), ``text``, and ``truth``: a label, or "refused", "ambiguous" (several answers), or
-"unparseable" (no answer). Readers are developed on development.jsonl. The others were sealed until they were
-looked at: sealed.jsonl was written before the readers, sealed_second.jsonl by another author when they were there, sealed_third.jsonl by one who
-had not seen them, sealed_fourth.jsonl by two, sealed_fifth.jsonl to sealed_seventh.jsonl by one each, in the proportions in which models write, sealed_eighth.jsonl
-by two and those after it by three, likewise; of these those rows are kept on whose truth another person, who did not see it, agreed. All are pinned by :data:`SEALED`, and are read for docs/replies.md alone (``python bench/replies.py``).
-sealed_unseen.jsonl holds 177 replies with options' texts, as current models write (English, Simplified and Traditional Chinese, thinking models),
-labelled by one person before any was parsed; sealed_independent.jsonl 271 more, by one who had not seen the parser;
-sealed_simple.jsonl 150 in the forms that come to mind first, by the one who made the parser smaller, before it was run on them.
-From sealed_third.jsonl on the scale of decimals and grades is [lowest, highest] as text, of tenths: a truth between two of
-them (7.25) is the nearer one or the larger, as readers are to say.
+"unparseable" (no answer). Parsers are developed on development.jsonl. The other files were sealed until they were opened:
+sealed.jsonl was written before the parsers, sealed_second.jsonl by another author after them, sealed_third.jsonl by one who had not
+seen them, sealed_fourth.jsonl by two, sealed_fifth.jsonl to sealed_seventh.jsonl by one each, in the proportions in which models write,
+sealed_eighth.jsonl by two and those after it by three, likewise; of these, a row is kept if another person, who did not see its truth,
+agreed on it. All are pinned by :data:`SEALED`, and are read only for docs/replies.md (``python bench/replies.py``).
+sealed_unseen.jsonl has 177 replies with options' texts, as current models write (English, both Chinese scripts, thinking models),
+labelled by one person before any was parsed; sealed_independent.jsonl has 271 more, by one who had not seen the parser; sealed_simple.jsonl
+has 150 in the forms that come to mind first, by the person who made the parser smaller, before it was run on them. From sealed_third.jsonl on
+the scale of decimals and grades is [lowest, highest] as text, in tenths; a truth between two of them (7.25) is the nearer one, or the larger.
 """
 
 import json
@@ -22,8 +22,8 @@ from biasatlas.benchmarks.shared.parsing.named import REPLIES
 from biasatlas.benchmarks.shared.parsing.options import Options
 
 FOLDER = Path(__file__).parent
-#: SHA-256 of the sealed files. In the first four 26 truths were changed after they had been opened, when a reply that takes an answer back and gives
-#: another in so many words came to give that one: they were "ambiguous".
+#: SHA-256 of the sealed files. In the first four, 26 truths were changed after opening, from "ambiguous" to an answer: since then, a reply that
+#: takes an answer back and explicitly gives another gives that one.
 SEALED = {
     "sealed_independent": "993f619a2300ab1573c9ab58998bf3624fbb03243afc35294cff172ea12c417f",
     "sealed_simple": "6dc9c5ed8614d73a6a63325c0dbbde9f7928c558e3cc658bdb6f3926f99eee95",
@@ -82,7 +82,7 @@ def rows(half: str) -> list[dict]:
 
 
 def _on_scale(row: dict) -> str:
-    """The truth of a row; a number between two labels of its scale as the nearest of them, the larger of two."""
+    """The truth of a row; a number between two labels of its scale becomes the nearest, the larger of two as near."""
     if row["reader"] not in ("decimal", "grade") or not re.fullmatch(r"[\d.]+", row["truth"]):
         return row["truth"]
     return min(row["labels"], key=lambda label: (abs(Decimal(label) - Decimal(row["truth"])), -Decimal(label)))
@@ -99,7 +99,7 @@ def _labels(row: dict) -> list[str]:
 
 
 def parsed(row: dict) -> str:
-    """What the row's parser finds in its reply, as its truth is written."""
+    """What the row's parser finds in its reply, in the form of its truth."""
     answer = REPLIES[row["reader"]](row["text"], row["asked"])
     if isinstance(answer, tuple):
         return ">".join(row["labels"][i] for i in answer)

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scontrol", "scancel")
-#: Where the programs look. Snakemake's job step drops SLURM_CONF, so nothing else will do.
+#: Where the programs look for their configuration. Snakemake's job step drops SLURM_CONF, so nothing else will do.
 CONF_FOLDER = Path("/etc/slurm")
 CONF_FILES = ("slurm.conf", "gres.conf", "cgroup.conf")
 LOCK = Path("/tmp/pretend-slurm.lock")
 PACKAGES = ("munge", "slurmctld", "slurmd", "slurm-client", "slurm-wlm-basic-plugins")
 
-#: slurm.conf. The node is said to be larger than it is (config_overrides), so that jobs are as large as on a cluster.
-#: There is no accounting; squeue knows a finished job for MinJobAge seconds.
+#: slurm.conf. The node claims to be larger than it is (config_overrides), so that jobs are as large as on a cluster.
+#: There is no accounting; squeue remembers a finished job for MinJobAge seconds.
 CONF = """ClusterName=pretend
 SlurmctldHost={host}(127.0.0.1)
 CommunicationParameters=NoCtldInAddrAny,NoInAddrAny
@@ -69,7 +69,7 @@ def lacking() -> str:
 
 
 def _path() -> str:
-    """Where programs are looked for, those of administrators too."""
+    """The search path of programs, with those of administrators."""
     return f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 
 
@@ -79,9 +79,9 @@ def _ours(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def slurm(folder: Path, gpus: int) -> Iterator[None]:
-    """Run SLURM with one node of ``gpus`` pretend GPUs; its configuration is linked to, inside the block, from /etc/slurm.
+    """Run SLURM with one node of ``gpus`` pretend GPUs; inside the block, /etc/slurm links to its configuration.
 
-    One at a time on a machine: another waits, since both would link to theirs.
+    A machine runs one at a time: a second one waits, since both need these links.
     """
     os.environ["PATH"] = _path()
     with LOCK.open("w") as lock:

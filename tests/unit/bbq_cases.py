@@ -1,4 +1,4 @@
-"""What BBQ's tests share: its options, and steps with what each test leaves as it is."""
+"""What BBQ's tests share: its options, and its steps with the arguments that few tests change."""
 
 import json
 from pathlib import Path
@@ -85,5 +85,5 @@ def read_sample():
 
 
 def read_mirrored(files):
-    """Items of the real data, which lie beside published answers."""
+    """Items of the real data; published answers among the ``files`` are left out."""
     return read_items({name: path for name, path in files.items() if not name.startswith("results/")})

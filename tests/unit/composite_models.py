@@ -89,7 +89,7 @@ def config(name: str) -> PretrainedConfig:
 
 
 def save(name: str, folder: Path) -> PreTrainedModel:
-    """Save a composite model with a tokenizer; the model back, or of Gemma-3n, whose image part needs timm, its text."""
+    """Save a composite model with a tokenizer; returns it (of Gemma-3n, whose image part needs timm, the text part)."""
     whole = config(name)
     torch.manual_seed(0)
     built = AutoModelForCausalLM.from_config(whole.text_config) if name == "gemma3n" else None

@@ -1,4 +1,4 @@
-"""What DBB's tests share: the sample, templates written here, simulated models whose answers are known, the way to scores."""
+"""What DBB's tests share: the sample, templates written here, simulated models whose answers are known, and scoring."""
 
 import csv
 import json
@@ -20,7 +20,7 @@ TABLES = registry.tables("dbb")
 RECOMMENDED, PAPER, RELEASED = (registry.load_options("dbb", name) for name in ("recommended", "paper", "released"))
 #: The paper's order and words, without sampling.
 EXACT = PAPER.model_copy(update={"estimator": "option_probability"})
-#: What each step is given: shipped files, stand-ins for the prompt templates of others, and no more.
+#: Each step's resources: shipped files, and stand-ins for the prompt templates of others.
 RESOURCES = {step: resources("dbb", *patterns) for step, patterns in SPEC.resources.items()}
 PUBLISHED = Resources.shipped("published/dbb_*.csv").published
 
@@ -42,7 +42,7 @@ def build_requests(rows: pd.DataFrame, task: str, categories: Sequence[str], opt
 
 
 def write_questions(folder: Path, *rows: tuple[str, str, str]) -> dict[str, Path]:
-    """A file of question templates, each (context, option 1, option 2); the files of ``folder``."""
+    """Write a file of question templates, each (context, option 1, option 2); returns the files of ``folder``."""
     path = folder / "Questions/own_all_data_questions.csv"
     path.parent.mkdir(exist_ok=True)
     with open(path, "w", newline="") as file:
@@ -53,7 +53,7 @@ def write_questions(folder: Path, *rows: tuple[str, str, str]) -> dict[str, Path
 
 
 def choices(asked: pd.DataFrame, p_first_concept, refused=0.0, unparseable=0.0) -> pd.DataFrame:
-    """Responses that choose the first concept's option with a probability for each request, less what is no answer."""
+    """Responses that choose the first concept's option with the given probability wherever they are an answer."""
     p = np.broadcast_to(np.asarray(p_first_concept, float), len(asked))
     first = np.where(asked["order"] == 1, p, 1 - p) * (1 - refused - unparseable)
     pairs = np.column_stack([first, 1 - refused - unparseable - first])
@@ -99,7 +99,7 @@ def score(
     task: str = "MCQ",
     categories: Sequence[str] = CATEGORIES,
 ) -> pd.DataFrame:
-    """Scores of a model that answers as ``respond`` does, with the columns that files have in front."""
+    """Scores of a model that answers as ``respond`` does, with the columns ``model``, ``task`` and ``category``."""
     asked = build_requests(rows, task, categories, options)
     responses = respond(asked)
     parts = [

@@ -17,14 +17,14 @@ from biasatlas.resources import Resources
 
 SAMPLE = ROOT / "resources" / "samples" / "mcbe"
 PROTOCOLS = {name: registry.load_options("mcbe", name) for name in ("paper", "released", "recommended")}
-#: What each step is given: shipped files, stand-ins for the prompt templates of others, and no more.
 
 
 def _patterns(needed: tuple[str, ...] | Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Of all tasks, where each has its own."""
+    """The patterns of a step's resources; those of all tasks if each has its own."""
     return [*itertools.chain(*needed.values())] if isinstance(needed, Mapping) else [*needed]
 
 
+#: Each step's resources: shipped files, and stand-ins for the prompt templates of others.
 RESOURCES = {step: resources("mcbe", *_patterns(needed)) for step, needed in SPEC.resources.items()}
 PUBLISHED = Resources.shipped("published/mcbe_*.csv").published
 
@@ -62,7 +62,7 @@ def say(requests: pd.DataFrame, reply: Callable[..., str]) -> pd.DataFrame:
 
 
 def choose(requests: pd.DataFrame, shares: Callable[..., dict[str, float]], rest: str = "refused") -> pd.DataFrame:
-    """Choice responses: ``shares(request)`` maps labels to probabilities, what is left is ``rest``."""
+    """Choice responses: ``shares(request)`` maps labels to probabilities; the remainder is ``rest``."""
     rows = []
     for request in requests.itertuples():
         masses = shares(request)
@@ -115,7 +115,7 @@ PUBLISHED_AS = {"small": "Qwen2.5-0.5B-Instruct", "large": "Qwen2.5-7B-Instruct"
 
 @cache
 def measured_scores() -> pd.DataFrame:
-    """A model scored on the whole sample; two others whose scores stray from its own, one of them without PC."""
+    """Scores of a model on the whole sample, and of two others that differ at random, one of them without PC."""
     items, options, rng = sample_items(), PROTOCOLS["recommended"], np.random.default_rng(0)
     parts = []
     for task in SPEC.tasks:
@@ -135,7 +135,7 @@ def measured_scores() -> pd.DataFrame:
 
 
 def _at_random(asked: pd.DataFrame, task: str, rng: np.random.Generator) -> pd.DataFrame:
-    """Answers at random, a tenth of them refusals."""
+    """Random likelihoods or choices (a tenth of the mass refused); for BA, one fixed reply."""
     if task == "PC":
         return likelihoods(asked, lambda _: 2 + rng.standard_normal() / 3)
     if task == "BA":
@@ -149,7 +149,7 @@ def _at_random(asked: pd.DataFrame, task: str, rng: np.random.Generator) -> pd.D
 
 
 def tables_of(scores: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Every table that needs no file of the user's own, by name."""
+    """Every table that needs no file of the user's, by name."""
     return {
         name: registry.tables("mcbe")[name](
             scores[scores["task"].isin(spec.tasks)], PROTOCOLS["recommended"], PUBLISHED, PUBLISHED_AS

@@ -22,15 +22,15 @@ from biasatlas.resources import Resources
 SAMPLES = ROOT / "resources" / "samples"
 PUBLISHED = Resources.shipped("published/*").published
 
-#: Path upstream -> path here.
+#: Upstream path -> local path.
 Files = dict[str, Path]
 
 
 @dataclass(frozen=True)
 class FileParser:
-    """``write`` puts valid files below a folder; ``read`` gives the table that is made from them.
+    """``write`` puts valid files below a folder; ``read`` makes a table from them.
 
-    ``columns`` are those of the table, the ``texts`` among them hold a text in every row. ``file`` is the one that holds
+    ``columns`` are those of the table; the ``texts`` among them have a text in every row. ``file`` is the one that has
     the rows; ``rows`` counts them, and each must be in the table (``per_row`` times) unless the parser says why not.
     """
 
@@ -48,7 +48,7 @@ def resources(benchmark: str, step: str) -> Resources:
 
 
 def copied(benchmark: str, *names: str) -> Callable[[Path], Files]:
-    """Copies these files of a sample."""
+    """A function that copies these files of a sample."""
 
     def write(folder: Path) -> Files:
         files = {name: folder / name for name in names}

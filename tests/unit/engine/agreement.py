@@ -38,7 +38,7 @@ ASKED: dict[str, tuple[list[str], list[str]]] = {
 
 class Agreement(NamedTuple):
     """Probabilities: of labels, refused, ambiguous, unresolved; the largest difference to samples that stop where the answer
-    ends, and to samples read whole."""
+    ends, and to samples parsed as a whole."""
 
     labels: float
     refused: float
@@ -49,7 +49,7 @@ class Agreement(NamedTuple):
 
 
 def speaker(pieces: Sequence[str], seed: int) -> PreTrainedModel:
-    """A random model over ``pieces`` and an end, which it likes a little more."""
+    """A random model over ``pieces`` and an end token, which is a little likelier."""
     torch.manual_seed(seed)
     shape = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
     model = PhiForCausalLM(PhiConfig(vocab_size=len(pieces) + 1, bos_token_id=None, eos_token_id=END, **shape)).eval()
@@ -66,7 +66,7 @@ def speaker(pieces: Sequence[str], seed: int) -> PreTrainedModel:
 def sampled(
     model: PreTrainedModel, prompt: np.ndarray, write: Callable[[list[int]], str], longest: int, seed: int
 ) -> Counter[str]:
-    """Texts of SAMPLES replies; those that are equal so far are drawn together, which changes nothing but the time."""
+    """Texts of SAMPLES replies, counted; replies that are equal so far are drawn together, which only saves time."""
     random, texts = np.random.default_rng(seed), Counter[str]()
     alive: dict[tuple[int, ...], int] = {(): SAMPLES}
     for step in range(longest):
@@ -84,7 +84,7 @@ def sampled(
 
 
 def frequencies(texts: Counter[str], read: Callable[[str], Answer], labels: int) -> np.ndarray:
-    """How often each label and each of SILENCES is what ``read`` finds."""
+    """The share of replies in which ``read`` finds each label and each of SILENCES."""
     found = np.zeros(labels + len(SILENCES))
     for text, count in texts.items():
         found[_place(read(text), labels)] += count

@@ -1,8 +1,8 @@
 """Tiny random models of the architectures in the installed transformers: each default configuration, scaled down.
 
 Nothing that differs in a default is made equal, and nothing equal is made to differ: heads and groups of them, sizes of
-heads, kinds of layers. Every length at which a model changes (a window, a chunk, a number of chosen tokens) comes to lie
-below the longest text of :mod:`engine.parity`.
+heads, kinds of layers. Every length at which a model changes (a window, a chunk, a number of chosen tokens) is below
+the longest text of :mod:`engine.parity`.
 """
 
 import functools
@@ -21,8 +21,8 @@ _LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "decoder_la
 _WIDTH = ("hidden_size", "n_embd", "d_model", "dim_model", "embedding_dim")
 _HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "decoder_attention_heads", "attention_heads")
 
-#: Names of sizes -> what the largest of them in a configuration comes to, the least that any does, and what all are a
-#: multiple of. Those of one kind keep their ratios as far as that allows, and their order.
+#: Kind of size -> the pattern of its names, the value that its largest gets, the least value, and the number that all
+#: are multiples of. Sizes of one kind keep their order, and their ratios as far as that allows.
 SIZES = {
     "heads": (r"^(n|num)_(attention_|key_value_|kv_)?heads?$|^swa_num.*heads$|^attention_heads$", 4, 1, 1),
     # Fewer would tie: a token that no head of an indexer looks at has a score of 0.
@@ -37,7 +37,7 @@ SIZES = {
     "groups of experts": (r"^(n_group|num_expert_group)$", 4, 1, 1),
     "chosen groups": (r"^topk_group$", 2, 1, 1),
 }  # fmt: skip
-#: Lengths at which a model changes, and what they come to.
+#: Lengths at which a model changes, and their values in a tiny one.
 LENGTHS = {
     "sliding_window": 16, "window_size": 16, "attention_window_size": 16, "local_attention": 16,
     "sliding_window_size": 16, "local_attention_window_len": 16, "attention_chunk_size": 24, "chunk_size": 16,
@@ -61,7 +61,7 @@ _ROPE = {"rope_type": "default", "rope_theta": 1e4}
 _MAMBA2 = {"mamba_n_heads": 8, "mamba_d_head": 8, "mamba_n_groups": 1, "mamba_d_state": 8}
 _EXPERTS = {"n_routed_experts": 4, "num_experts_per_tok": 2, "n_group": 1, "topk_group": 1}
 _USED = {"layer_types": None, "use_sliding_window": True, "sliding_window": 16, "max_window_layers": 2}
-#: What an architecture needs beyond these.
+#: Settings that an architecture needs besides these.
 MORE: dict[str, dict[str, Any]] = {
     "bert-generation": {"is_decoder": True},
     "cohere_compass_text": {"layer_types": _WINDOWS, "rope_parameters": dict.fromkeys(_WINDOWS, _ROPE)},
@@ -115,12 +115,12 @@ modernbert-decoder moshi mpt nanochat nemotron nemotron_h olmo olmo2 olmo3 olmo_
 phi3 phi4_multimodal phimoe qwen2 qwen2_moe qwen3 qwen3_5_moe_text qwen3_5_text qwen3_moe qwen3_next qwen4_exp_text
 recurrent_gemma rwkv seed_oss smollm3 solar_open stablelm starcoder2 trocr vaultgemma xglm xlstm youtu zamba zamba2 zaya
 """
-#: Those that a bench runs through.
+#: Architectures that bench/parity.py runs by default.
 NAMES = tuple(_NAMES.split())
 
 
 def scaled(default: Mapping[str, Any], more: Mapping[str, Any] = {}) -> dict[str, Any]:
-    """The fields of a ``default`` configuration that a tiny one has otherwise."""
+    """The fields in which a tiny configuration differs from the ``default`` one, with ``more``."""
     names = {name: value for name, value in default.items() if value is not None}
     found = {
         name: value for name, value in (_COMMON | LENGTHS).items() if name in default and default[name] is not False
@@ -182,7 +182,7 @@ def _numbers_layers(value: Any, count: int) -> bool:
 
 
 def _layers(names: Mapping[str, Any], count: int) -> list[int]:
-    """Layers of ``count``, so that each kind is among them: the first of each and then the last ones."""
+    """Indices of layers among ``count``: the first of each kind, then the last ones, to LAYERS if kinds are fewer."""
     lists = [
         one for one in names.values() if isinstance(one, list) and len(one) == count and not _numbers_layers(one, count)
     ]
@@ -204,7 +204,7 @@ def _layers(names: Mapping[str, Any], count: int) -> list[int]:
 
 
 def config(name: str, **settings: Any) -> PretrainedConfig:
-    """The configuration of architecture ``name`` in tiny."""
+    """A tiny configuration of architecture ``name``."""
     kind = CONFIG_MAPPING[name]
     return kind(**scaled(kind().to_dict(), MORE.get(name, {})) | settings)
 

@@ -38,9 +38,9 @@ class Parity:
 
 
 def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None, compiled: str = "") -> Parity:
-    """Answer everything both ways, the reference by ``whole`` if that is another, and as torch computes it.
+    """Answer everything by the engine and by the reference, which uses ``whole`` if given, with torch's own layers.
 
-    With its layers ``compiled`` by a backend of torch's compiler it is as torch computes it, too: none takes oneDNN's.
+    The engine gets oneDNN's layers, or torch's ``compiled`` by a backend of its compiler, as none takes oneDNN's.
     """
     whole, prompts = whole or model, _prompts()
     asked = [(ids, start) for ids, start in _requests() if len(ids)]
@@ -75,7 +75,7 @@ def compare(model: PreTrainedModel, whole: PreTrainedModel | None = None, compil
 
 
 def _read(answer: list[int], complete: bool) -> int | None:
-    """By the last token: a third of the vocabulary each is the first label, the second, and no answer yet."""
+    """The answer by the last token: a third of the vocabulary each is the first label, the second, or no answer yet."""
     third = architectures.VOCABULARY // 3
     if answer and answer[-1] < 2 * third:
         return answer[-1] // third

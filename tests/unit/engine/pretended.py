@@ -1,8 +1,8 @@
-"""Pretended GPUs on a CPU: what mixes devices fails here as it would there.
+"""Pretended GPUs on a CPU: operations that mix devices fail as on GPUs.
 
 Each tensor has the device that it was made on or moved to, and every operation asks for operands on one device, as CUDA
-does: a number without dimensions goes with any, and an index may be on the CPU. Layers are dealt out with the hooks of
-accelerate itself. Places are checked, not numbers or speed; streams, kernels and free memory are not pretended.
+does: a CPU tensor without dimensions goes with any, and an index may be on the CPU. Layers are dealt out with the hooks
+of accelerate itself. Devices are checked, not numbers or speed; streams, kernels and free memory are not pretended.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from transformers import PreTrainedModel
 
 CPU = torch.device("cpu")
 _READ, _WRITTEN = {"__getitem__"}, {"__setitem__", "index_put_", "index_put"}
-#: What moves values between devices, or looks at none.
+#: Functions that move values between devices, or ignore devices.
 _ANYWHERE = {"copy_", "set_", "__set__", "__get__", "__delete__", "__deepcopy__", "record_event", "requires_grad_"}
 _MOVES = {"to", "cuda", "cpu"}
 
@@ -47,7 +47,7 @@ def _is_device(value: Any) -> bool:
 
 
 class PretendedDevices(TorchFunctionMode):
-    """The rules hold as long as this is entered."""
+    """Applies the rules while it is entered."""
 
     def __torch_function__(self, func: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         name, kwargs = getattr(func, "__name__", ""), dict(kwargs or {})
@@ -69,7 +69,7 @@ class PretendedDevices(TorchFunctionMode):
         elif name.startswith("new_") and first is not None:
             target = place(first)
         where = target or self._where(name, first, args, kwargs)
-        if name == "histc":  # by which experts are counted; a CPU has it of floats alone
+        if name == "histc":  # counts experts; on a CPU it takes only floats
             args = (args[0].float(), *args[1:])
         found = func(*args, **kwargs)
         if found is first and first is not None:
@@ -80,7 +80,7 @@ class PretendedDevices(TorchFunctionMode):
 
     @staticmethod
     def _moved(name: str, first: torch.Tensor, args: tuple) -> tuple[torch.device, tuple]:
-        """Where a tensor goes, and the arguments without that."""
+        """The device that a tensor moves to, and the arguments for the same call on the CPU."""
         if name != "to":
             return (CPU if name == "cpu" else _named(args[1] if len(args) > 1 else 0)), args[:1]
         target, given = place(first), []
@@ -117,8 +117,8 @@ def _tensors(values: Any) -> Iterable[torch.Tensor]:
 def deal(model: PreTrainedModel, count: int) -> PreTrainedModel:
     """The ``model`` with its layers over ``count`` devices, as accelerate deals them out; enter the rules first.
 
-    What is registered before the layers is on the first device, what is after them on the last, as rotary embeddings
-    are; a head that shares the embeddings' weights is with these.
+    Modules registered before the layers are on the first device, those after them, such as rotary embeddings, on the
+    last; a head that shares the embeddings' weights is with these.
     """
     from accelerate.hooks import attach_align_device_hook_on_blocks
 
@@ -134,7 +134,7 @@ def deal(model: PreTrainedModel, count: int) -> PreTrainedModel:
         if not above and not below:
             where[name] = 0 if shares and part is model.get_output_embeddings() else after
     devices = {name: torch.device("cuda", number) for name, number in where.items()}
-    for tensor in (*model.parameters(), *model.buffers()):  # a decoder's own are where it is
+    for tensor in (*model.parameters(), *model.buffers()):  # those that no part below has stay there
         put(tensor, torch.device("cuda", 0))
     for name, device in devices.items():
         part = model.get_submodule(name)

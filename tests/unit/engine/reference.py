@@ -1,4 +1,4 @@
-"""What a model says by one forward pass of one whole sequence at a time: nothing here is shared with the engine."""
+"""What a model computes in one forward pass for each whole sequence; nothing here is shared with the engine."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,7 +19,7 @@ def log_likelihood(model: PreTrainedModel, ids: Sequence[int], start: int) -> fl
 
 
 def greedy(model: PreTrainedModel, prompt: Sequence[int], longest: int, end: int) -> list[int]:
-    """The likeliest next token, again and again, to ``end`` (left out) or ``longest`` tokens."""
+    """The likeliest next token, again and again, until ``end`` (left out) or ``longest`` tokens."""
     answer: list[int] = []
     while len(answer) < longest:
         token = int(log_probabilities(model, [*prompt, *answer])[-1].argmax())
@@ -38,7 +38,7 @@ def outcomes(
     top_k: int,
     end: int,
 ) -> list[float]:
-    """The probability of each outcome of sampling among the ``top_k`` likeliest tokens, over all answers there are.
+    """The probability of each outcome of sampling among the ``top_k`` likeliest tokens, over all possible answers.
 
     ``read`` gives the outcome of an answer, None while more tokens may change it; its second argument says that none
     will come.

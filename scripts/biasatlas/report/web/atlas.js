@@ -1,5 +1,5 @@
 "use strict";
-// What every page has: data that come in scripts, the theme, and what is of use only where scripts run.
+// On every page: data loaded as scripts, the theme, and elements shown only where scripts run.
 window.atlas = (() => {
   const slots = new Map();
 
@@ -12,12 +12,12 @@ window.atlas = (() => {
     return slots.get(key);
   }
 
-  // A file in data/ calls this with what it holds.
+  // Each file in data/ calls this with its value.
   function put(key, value) {
     slot(key).resolve(value);
   }
 
-  // What data/{key}.js holds. A page from disk may fetch nothing, but it may add a script.
+  // The value in data/{key}.js. A page from disk cannot fetch it, but can add a script.
   function load(key) {
     const made = slot(key);
     if (!made.asked) {
@@ -70,7 +70,7 @@ window.atlas = (() => {
     return Object.fromEntries(names.map((name, place) => [name, columns[place]]));
   }
 
-  // A row's value in a column, whatever it is kept in; undefined where it is missing.
+  // A row's value in a column of either form; undefined where it is missing.
   function at(column, place) {
     const value = column.labels ? column.labels[column.codes[place]] : column[place];
     return value === null || Number.isNaN(value) ? undefined : value;
@@ -115,10 +115,10 @@ window.atlas = (() => {
   theme();
   dark.addEventListener("change", () => theme());
 
-  // What stands after # as names and values, and back: a link reopens a view.
+  // The view, as names and values after #: a link reopens it.
   const hash = {
     read: () => Object.fromEntries(new URLSearchParams(location.hash.slice(1))),
-    // With `step`, the button Back returns to the view before.
+    // With `step`, Back returns to the previous view.
     write(values, step = false) {
       const used = Object.entries(values).filter(([, value]) => value !== "" && value !== undefined && value !== null);
       const told = `#${new URLSearchParams(used)}`;
@@ -130,7 +130,7 @@ window.atlas = (() => {
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const element of document.querySelectorAll(".script-only")) element.hidden = false;
-    // What stands after # is the view, which this link must not change.
+    // This link must not change the view, which is stored after #.
     document.querySelector(".skip").addEventListener("click", (event) => {
       event.preventDefault();
       document.getElementById("main").focus();

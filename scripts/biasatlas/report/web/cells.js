@@ -1,5 +1,5 @@
 "use strict";
-// The cells of a matrix: a page holds each in few bytes (report/cells.py, shown_column).
+// Fills matrix cells from their short form in the page (report/cells.py, shown_column).
 (() => {
   const drawn = (name, attributes, ...children) => {
     const element = document.createElementNS("http://www.w3.org/2000/svg", name);
@@ -9,7 +9,7 @@
   };
   const { make } = atlas;
 
-  // From -5 to 5 smallest effects that matter; an arrow is beyond.
+  // Up to 5 smallest effects that matter; an arrow marks more.
   const SPAN = 5;
   const parsed = (text) => Number(text.replace("−", "-"));
 
@@ -38,7 +38,7 @@
     const shown = (text, scale) => make("span", { class: `v ${scale}` }, text);
     cell.replaceChildren(make("a", { title, href: n !== "0" && head.to && `${head.to}&a=${model}` },
       make("span", { class: "figure" }, state, shown(value, "raw"), ...(effect ? [shown(effect, "effect"), shown(errors, "errors")] : [])),
-      // A dot without an interval shows nothing that its number does not.
+      // A dot without an interval adds nothing to the number.
       effect && (low || !cell.classList.contains("untestable")) ? strip(value.data, low, high, parsed(effect), head) : "",
       unparsed ? make("span", { class: "unparsed" }, unparsed) : ""));
   }

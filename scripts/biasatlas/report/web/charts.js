@@ -1,5 +1,5 @@
 "use strict";
-// Charts: drawn when they come into view, and again when they get another width; their pictures to take away.
+// Charts: drawn when they come into view, redrawn when their width changes, downloaded as pictures.
 (() => {
   const [views, widths] = [new Map(), new Map()];
   const options = {
@@ -9,7 +9,7 @@
   async function draw(element) {
     const said = element.ariaLabel;
     widths.set(element, element.clientWidth);
-    element.tabIndex = 0; // what was drawn for another width may be scrolled until the new one is there
+    element.tabIndex = 0; // a chart of the old width can be scrolled until it is redrawn
     const spec = await atlas.unpack(await atlas.load(element.dataset.chart));
     const wide = spec.layer ? { width: element.clientWidth, autosize: { type: "fit-x", contains: "padding" } } : {};
     // A phone has room for one name in a row; a wide page for many panels, beside the names of the models.
@@ -20,10 +20,10 @@
     }
     views.get(element.dataset.chart)?.finalize();
     const { view } = await vegaEmbed(element, { ...spec, ...wide }, options);
-    // The element around it is the image, and has its words.
+    // The element around it is the image, and has its label.
     element.querySelector("svg").setAttribute("aria-hidden", "true");
     Object.assign(element, { role: "img", ariaLabel: said, ariaRoleDescription: null });
-    // One that is wider than a phone is scrolled by the keyboard, too.
+    // A chart that is too wide can be scrolled by keyboard.
     element.tabIndex = element.scrollWidth > element.clientWidth ? 0 : -1;
     views.set(element.dataset.chart, view);
   }

@@ -26,7 +26,7 @@
   const at = (effect, span) => `${Math.round(5000 + 4800 * Math.max(-1, Math.min(1, effect / span))) / 100}%`;
   const picture = (...children) => svg("svg", { class: "strip", "aria-hidden": "true" }, ...children);
 
-  // A difference, and the interval that decides (none: no limit); what goes on beyond the scale ends at the edge.
+  // A difference and the interval that decides (null: no limit), cut off at the edges of the scale.
   function strip({ least, most, effect, state }, span) {
     const arrow = (side) => svg("svg", { x: side < 0 ? "2%" : "98%" }, svg("path", { d: side < 0 ? "M0 5l-7 4l7 4z" : "M0 5l7 4l-7 4z" }));
     const line = (from, to) => svg("line", { x1: from === null || from <= -span ? "0%" : at(from, span), x2: to === null || to >= span ? "100%" : at(to, span) });
@@ -37,7 +37,7 @@
       Math.abs(effect) > span ? arrow(effect) : svg("circle", { ...open, cx: at(effect, span) }));
   }
 
-  // A difference as people would say it: of logarithms it is a factor.
+  // A difference in plain terms: a factor where it is of logarithms.
   function plain({ base }, away) {
     if (!base) return atlas.number(Math.round(10 * away) / 10);
     const factor = base ** away;
@@ -45,7 +45,7 @@
     return factor < 0.01 ? factor.toFixed(3) : factor < 1.1 ? factor.toFixed(2) : String(Number(factor.toPrecision(2)));
   }
 
-  // An interval by the limits that there are.
+  // An interval in words; limits may be null.
   function sure(row, [low, high]) {
     const [least, most] = [low, high].map((limit) => (limit === null ? "" : plain(row, limit)));
     if (least && most) return `${least} to ${most}`;
@@ -116,7 +116,7 @@
     let both = 0;
     const together = paired.filter((pair) => [a.value, b.value].includes(pair.a) && [a.value, b.value].includes(pair.b) && pair.a !== pair.b);
     const turned = (pair, unit) => {
-      const turn = pair.b === b.value ? -1 : 1;  // a table has the first less the other, this page the second less the baseline
+      const turn = pair.b === b.value ? -1 : 1;  // the table has pair.a minus pair.b, this page the second minus the first
       const limits = pair.ci_low === null ? [null, null] : [turn * pair.ci_low, turn * pair.ci_high].sort((x, y) => x - y);
       return measured(turn * pair.value, ...limits, unit);
     };

@@ -1,5 +1,5 @@
 "use strict";
-// Which words (or Chinese characters) of two texts differ: their longest common subsequence is what does not.
+// Which words (or Chinese characters) of two texts differ: those outside the longest common subsequence.
 atlas.differ = (left, right) => {
   const words = (text) => text.match(/[\u2e80-\u9fff\uf900-\ufaff]|[^\s\u2e80-\u9fff]+|\s+/gu) || [];
   const [one, two] = [words(left), words(right)];

@@ -1,5 +1,5 @@
 "use strict";
-// The first page: the order of the models, the topic that a cell leads to, and the items that a size leads to.
+// The first page: sorts the models, opens the topic that a cell links to, and links sizes to their items.
 (() => {
   for (const link of document.querySelectorAll("#sizes tr > td > a")) {
     link.href = `${link.closest("tbody").dataset.to}&a=${link.closest("tr").id.replace(/^q\d+/, "")}`;

@@ -10,7 +10,7 @@
     adds: "adds most", size: "largest effect", high: "highest score", low: "lowest score", data: "order of the data",
     flips: "flips first", gap: "largest difference", "b-high": "highest score of B", "b-low": "lowest score of B",
   };
-  // An item of more fields has them folded.
+  // More fields than this are folded.
   const FEW_FIELDS = 8;
   const compact = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
   let store; let grid; let rows; let a; let b; let view; let current = -1; let decimals = 2;
@@ -37,7 +37,7 @@
   const address = (other) => `#${new URLSearchParams(Object.entries(parts(other)).filter(([, value]) => value !== ""))}`;
   const tell = (step) => hash.write(parts({}), step);
 
-  // A row's name: what tells it from others, joined.
+  // A row's name: its key columns, joined.
   function nameRow(row) {
     return store.set.shown.key.map((key) => at(store.columns[key], row)).join("|");
   }
@@ -73,11 +73,11 @@
       choice("Status", "status", [["", "all"], ...atlas.STATUSES.slice(0, -1).map((s) => [s, s.replaceAll("_", " ")])], view.status, (value) => { view.status = value; draw(); }),
       ...(view.b ? [make("label", {}, flips, " only flips")] : []),
       ...(filters.length ? [make("details", { class: "filters", open: Object.keys(view.filters).length > 0 || innerWidth > 960 }, make("summary", {}, "Filters"), make("div", { class: "tools" }, ...filters))] : []));
-    // Who chose with the keyboard goes on from the same place.
+    // Keyboard users stay at the control that they used.
     if (held && element("tools").contains(element(held))) element(held).focus();
   }
 
-  // As many decimals as the largest score bears, so that numbers stand under one another.
+  // The largest score in size: it sets the decimals of all, so that numbers align.
   function largest(model) {
     let top = 0;
     for (const value of model.score) if (Math.abs(value) > top) top = Math.abs(value);
@@ -139,7 +139,7 @@
       },
       language: { emptyTable: "No row matches.", zeroRecords: "No row matches." },
     });
-    // Rows that come into view are drawn with all others anew: the focus stays on its row.
+    // Scrolling redraws all rows: the focus stays on its row.
     let held;
     grid.on("preDraw", () => { held = document.activeElement.closest("#grid tr")?.dataset.row; });
     grid.on("draw", () => { if (held) linkOf(held)?.focus({ preventScroll: true }); });
@@ -149,7 +149,7 @@
     body?.setAttribute("aria-label", "Rows");
   }
 
-  // How what the items add makes the headline.
+  // How the headline follows from what items add.
   function added() {
     const one = store.set.adds.find((each) => each.name === view.of);
     if (!one?.of[view.a] || view.b) return "";
@@ -210,7 +210,7 @@
     return answer.probabilities ?? "";
   }
 
-  // What an answer is, in a line: reply, probabilities of options and of none, or likelihood.
+  // An answer in lines of text: reply, probabilities of options and of none, likelihood.
   function answered(answer, labels) {
     const words = [];
     if (answer.text !== undefined) words.push(answer.text);
@@ -225,7 +225,7 @@
   }
 
   function comparedTexts(parts) {
-    // Fields that differ between the texts of a row: options of one item, or the same field of two.
+    // The two fields of a row's only item whose texts are compared, or null.
     const { texts } = store.set.shown;
     const [first, second] = parts;
     if (second) return null;
@@ -234,7 +234,7 @@
     return two && texts.includes(two[0]) ? two : null;
   }
 
-  // A list of words that an item keeps as JSON, as people write lists.
+  // A JSON list of texts, joined by commas; other values unchanged.
   function plainly(value) {
     let list;
     try { list = JSON.parse(value); } catch { return String(value); }
@@ -278,7 +278,7 @@
       ...texts, make("table", { class: "data" }, make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "model"), make("th", { scope: "col" }, "answer"))), make("tbody", {}, ...lines)));
   }
 
-  // The link of a row that is in view.
+  // The link of a row; null if it is not drawn.
   function linkOf(row) {
     return element("grid").querySelector(`tr[data-row="${row}"] a`);
   }
@@ -293,7 +293,7 @@
     (linkOf(row) || element("grid").querySelector(".dt-scroll-body")).focus();
   }
 
-  // `by` says how a reader came to the row: "opened", or by a "step" to the one before or after; empty where it is drawn again.
+  // `by` says how a reader came to the row: "opened", or by a "step" to the previous or next; empty if it is redrawn.
   async function open(row, by = "") {
     const held = document.activeElement?.textContent;
     current = row;

@@ -23,7 +23,7 @@ atlas.Store = class {
       .map(([name]) => name);
   }
 
-  // Of each item that adds something its first row, what adds most first.
+  // The first row of each item that adds something, most first.
   adding(rows, adds) {
     const [name] = this.set.shown.key;
     const seen = new Set();
@@ -34,7 +34,7 @@ atlas.Store = class {
     return first.sort((x, y) => Math.abs(adds[y]) - Math.abs(adds[x]) || x - y);
   }
 
-  // What the item of each row adds to the headline that a view is of.
+  // What each row's item adds to the headline of the view.
   adds(view, model) {
     return model[`adds${this.set.adds.findIndex((one) => one.name === view.of)}`];
   }
@@ -50,7 +50,7 @@ atlas.Store = class {
     return Object.values(this.texts).map((column) => atlas.at(column, item)).filter(Boolean).join(" · ");
   }
 
-  // For each item whether one of its texts holds all words; distinct texts are looked at once.
+  // For each item, whether each word is in any of its texts; distinct texts are searched once.
   matches(query) {
     const words = query.toLowerCase().split(/\s+/).filter(Boolean);
     const found = new Uint8Array(this.set.items);
@@ -102,7 +102,7 @@ atlas.Store = class {
     return keys ? rows.sort((x, y) => keys[x] - keys[y] || x - y) : rows;
   }
 
-  // What rows are ordered by, least first; null for the order of the data.
+  // Sort keys of rows, least first; null for the order of the data.
   sortKeys(sort, a, b, neutral, flips) {
     const by = {
       size: (row) => -Math.abs(a.score[row] - neutral),
@@ -123,10 +123,10 @@ atlas.Store = class {
   }
 };
 
-// The statuses of columns.py, in its order; after the last: no row of this model.
+// The statuses of columns.py, in its order; then one for a row that the model lacks.
 atlas.STATUSES = ["ok", "ambiguous", "unparseable", "refused", "filtered", "thought", "truncated", "not_applicable", "failed", "not there"];
 
-// What stands behind one row: its items, what was asked of them, and what each model answered.
+// What is behind one row: its items, their requests, and each model's answers and scores.
 atlas.behind = async (store, row, models) => {
   const { set } = store;
   const parts = await Promise.all(store.parts.map(async (_, part) => {
@@ -158,7 +158,7 @@ atlas.behind = async (store, row, models) => {
   return { parts: parts.filter(Boolean), scores };
 };
 
-// Whether a request of a row's item is about this row: where both name a prompt (or a group, a repeat), it is the same.
+// Whether a request of a row's item is about this row: they agree on the prompt (or group, repeat) if both name one.
 atlas.Store.prototype.concerns = function concerns(row, requests, request) {
   for (const [name, column] of Object.entries(requests)) {
     const mine = this.columns[name];
@@ -169,7 +169,7 @@ atlas.Store.prototype.concerns = function concerns(row, requests, request) {
   return true;
 };
 
-// A model's answers to the requests of a chunk: by request, and a judge's about an item.
+// A model's answers to a chunk's requests, and a judge's grades of one item's answers.
 atlas.answers = async (set, model, number, place) => {
   const file = await atlas.load(`${set.key}/${model}-${number}`).catch(() => null);
   if (!file) return { by: () => [], judged: [] };
@@ -192,6 +192,6 @@ atlas.answers = async (set, model, number, place) => {
   const { by, read, judged } = await file.open;
   const grades = [];
   judged?.of.forEach((item, index) => { if (item === place) grades.push(judged.read(index)); });
-  // Without places each request has one answer, in its order.
+  // Without places, answers are in the order of requests.
   return { by: (request) => (by ? by.get(request) || [] : [request]).map(read), judged: grades };
 };

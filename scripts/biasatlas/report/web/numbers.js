@@ -1,5 +1,5 @@
 "use strict";
-// The matrix: sort by a column, find a model, keep a state, tick two models to compare.
+// The matrix: sort by column, find a model, filter by state, tick two models to compare.
 (() => {
   const table = document.getElementById("matrix");
   const find = document.getElementById("find");
@@ -16,7 +16,7 @@
     }),
   );
 
-  // The address reopens the same view.
+  // The address can reopen the view.
   function tell() {
     atlas.hash.write({
       q: find.value, state: state.value, order: grid.order().map((by) => by.join(" "))[0],

@@ -1,5 +1,5 @@
 "use strict";
-// A table of which the page holds the first rows: all of them, sorted and searched, once its details are opened.
+// Tables whose first rows are in the page: all rows are loaded, to sort and search, once their details are open.
 (() => {
   const plain = jQuery.fn.dataTable.render.text();
 
