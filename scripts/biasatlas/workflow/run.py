@@ -45,7 +45,8 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
 
 
 def call(command: Sequence[str]) -> int:
-    """Run Snakemake's ``command`` with our lines on the terminal, unless it asks for others; its exit status.
+    """Run Snakemake's ``command`` with our lines on the terminal, unless it asks for others; its exit status, or as a
+    shell has it of a signal, such as 130 of Ctrl-C.
 
     Ctrl-C, SIGTERM and a closed terminal are handed on to Snakemake and to its jobs, which would otherwise go on asking
     and paying.
@@ -56,9 +57,11 @@ def call(command: Sequence[str]) -> int:
         command[place:place] = ["--logger", "atlas"]
         folders = filter(None, [str(ROOT / "scripts"), environment.get("PYTHONPATH")])
         environment["PYTHONPATH"] = os.pathsep.join(folders)
-    process = subprocess.Popen(command, env=environment, process_group=0)
+    process, sent = subprocess.Popen(command, env=environment, process_group=0), 0
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
+        nonlocal sent
+        sent = number
         with contextlib.suppress(ProcessLookupError):
             # Snakemake and jobs know no SIGHUP.
             os.killpg(process.pid, signal.SIGTERM if number == signal.SIGHUP else number)
@@ -67,7 +70,8 @@ def call(command: Sequence[str]) -> int:
     heard = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, hand_on) for number in heard}
     try:
-        return process.wait()
+        status = process.wait()
+        return 128 + sent if sent else status
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
