@@ -84,6 +84,8 @@ def check(configfile: str, options: list[str]) -> int:
     from biasatlas.workflow.selection import in_rounds
 
     paths = Paths(config.results, config.data)
+    if status > 128:  # interrupted
+        return status
     if status:
         # What the other models may cost is worth knowing all the same.
         without = ", ".join(failures.unchecked(config, paths, os.path.exists))

@@ -10,6 +10,7 @@ import pytest
 
 from biasatlas import ROOT, commands
 from biasatlas.__main__ import main
+from biasatlas.workflow import run as workflow_run
 
 
 def atlas(*arguments):
@@ -232,3 +233,16 @@ def test_check_says_what_is_missing_before_it_starts_anything(entry, said, tmp_p
     assert done.returncode and said in done.stderr
     assert not {"snakemake", "torch", "transformers", "huggingface_hub"} & set(done.stdout.split())
     assert not (tmp_path / "results").exists()
+
+
+def test_a_check_that_is_interrupted_does_not_begin_again_without_a_model(tmp_path, monkeypatch):
+    """As it does where the model's own check failed."""
+    entry = "{kind: api, base_url: http://127.0.0.1:9/v1, model: x, prices: free}"
+    path = tmp_path / "my.yaml"
+    path.write_text(
+        f"results: {tmp_path}/results\nmodels: {{m: {entry}}}\nbenchmarks: {{crows_pairs: {{data: sample}}}}\n"
+    )
+    called = []
+    monkeypatch.setattr(workflow_run, "call", lambda command: called.append(command) or 130)
+    assert commands.check(str(path), []) == 130
+    assert len(called) == 1

@@ -1,5 +1,12 @@
 """Validity cards of a benchmark that someone brings: measured on its own items, honoured by a run until either changes."""
 
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +17,7 @@ from biasatlas import ROOT
 from biasatlas.benchmarks import registry
 from biasatlas.benchmarks.comparisons.cards import CHANGED, made_from, read_cards
 from biasatlas.benchmarks.comparisons.findings import about, closed_by, of_benchmark
+from biasatlas.benchmarks.scaffold import start
 from biasatlas.errors import UserError
 from biasatlas.files import read_csv
 from biasatlas.simulation.measure import validate_description
@@ -120,3 +128,26 @@ def test_where_nothing_can_be_validated_the_reason_is_said(tmp_path, name, sente
     with pytest.raises(UserError) as error:
         list(validate_description(path, str(tmp_path / "data") if name == "mine" else "", 2))
     assert sentence in str(error.value)
+
+
+def test_an_interruption_ends_a_validation_at_once(tmp_path, monkeypatch):
+    """Ctrl-C goes to every process of the terminal; what waits, minutes of it, must not begin."""
+    monkeypatch.chdir(tmp_path)
+    start("mine", "decisions")
+    process = subprocess.Popen(
+        [ROOT / "bias-atlas", "validate-benchmark", "./mine.yaml", "./mine"],
+        env=os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stdout.readline().startswith("decision: bias-0: ")
+    os.killpg(process.pid, signal.SIGINT)
+    try:
+        assert process.communicate(timeout=20)[1] == "error: interrupted\n"
+        assert process.returncode == 130 and not (tmp_path / "mine.cards.csv").exists()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)

@@ -1,5 +1,6 @@
 """Measures studies, each in the way that it names, and tests a described benchmark on simulated models."""
 
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -72,7 +73,9 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
         )
     asked = {(task, setting): seeds for task, study in studies.items() for setting in study.settings()}
     runs: dict[str, dict[str, pd.DataFrame]] = {task: {} for task in studies}
-    with ProcessPoolExecutor() as pool:
+    # Ctrl-C reaches all processes of the terminal: workers end by it, and nothing that waits begins.
+    pool = ProcessPoolExecutor(initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_DFL))
+    try:
         while asked:
             made = {
                 key: pool.submit(_experiment, studies[key[0]], items, count, key[1]) for key, count in asked.items()
@@ -87,6 +90,8 @@ def validate_description(name: str, data: str, seeds: int) -> Iterator[str]:
                 for task, setting in asked
                 if asked[task, setting] == seeds and setting in more.get(task, ())
             }
+    finally:
+        pool.shutdown(cancel_futures=True)
     fitting = {task: study.fitting() for task, study in studies.items()}
     found = cards(pd.concat(tables, ignore_index=True), fitting).assign(made_from=made_from(name, folder))
     write_csv(found, path)

@@ -45,7 +45,9 @@ def run(command: Sequence[str], targets: Sequence[str] = ()) -> int:
 
 
 def call(command: Sequence[str]) -> int:
-    """Run Snakemake's ``command`` with our logger, unless it names another; return its exit status.
+    """Run Snakemake's ``command`` with our logger, unless it names another.
+
+    Returns its exit status; after a signal, the one that a shell gives, such as 130 after Ctrl-C.
 
     Ctrl-C, SIGTERM and a closed terminal are passed on to Snakemake and its jobs, which would otherwise go on asking
     and paying.
@@ -56,9 +58,11 @@ def call(command: Sequence[str]) -> int:
         command[place:place] = ["--logger", "atlas"]
         folders = filter(None, [str(ROOT / "scripts"), environment.get("PYTHONPATH")])
         environment["PYTHONPATH"] = os.pathsep.join(folders)
-    process = subprocess.Popen(command, env=environment, process_group=0)
+    process, sent = subprocess.Popen(command, env=environment, process_group=0), 0
 
     def hand_on(number: int, _frame: FrameType | None) -> None:
+        nonlocal sent
+        sent = number
         with contextlib.suppress(ProcessLookupError):
             # Snakemake and its jobs do not handle SIGHUP.
             os.killpg(process.pid, signal.SIGTERM if number == signal.SIGHUP else number)
@@ -67,7 +71,8 @@ def call(command: Sequence[str]) -> int:
     heard = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, hand_on) for number in heard}
     try:
-        return process.wait()
+        status = process.wait()
+        return 128 + sent if sent else status
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
