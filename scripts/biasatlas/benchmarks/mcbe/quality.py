@@ -416,14 +416,14 @@ def friedman_blocks(cells: pd.Series) -> dict[str, pd.DataFrame]:
     complete = wide.dropna()
     category_means = _level_means(wide, "category")
     without_pc = wide.drop("PC", level="task")
-    unread = ["Health", "Appearance"]
+    unparsed = ["Health", "Appearance"]
     return {
         "category means over the tasks that apply": category_means,
-        "category means without Health and Appearance": category_means.drop(unread),
+        "category means without Health and Appearance": category_means.drop(unparsed),
         "category means without PC": _level_means(without_pc, "category"),
         "category means, what does not apply as 0": _level_means(_with_zeros(wide, white_box), "category"),
         "category-by-task cells": complete,
-        "category-by-task cells without Health and Appearance": complete.drop(unread, level="category"),
+        "category-by-task cells without Health and Appearance": complete.drop(unparsed, level="category"),
         "category-by-task cells, white-box models": wide[white_box].dropna(),
         **{f"{task} alone": wide.xs(task, level="task").dropna() for task in ("SC", "SS", "BA", "BS")},
         "task means": _level_means(without_pc, "task"),

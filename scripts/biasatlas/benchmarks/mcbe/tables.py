@@ -209,8 +209,8 @@ def _means(step: Step[McBEOptions], scores: pd.DataFrame, over: str, by: str) ->
         items, counts, numbers = zip(*(parts[model, group, name] for name in names), strict=True)
         keys = {"model": model, by: group, "average": average, listed: " ".join(names)}
         in_print = f"{np.mean(numbers):.2f}" if np.isfinite(numbers).all() else None
-        unread = pd.Series([part.unparsed for part in counts], dtype=float).mean()  # of the tasks asked in words
-        together = replace(sum(counts, Counts()), unparsed=float(unread))
+        unparsed = pd.Series([part.unparsed for part in counts], dtype=float).mean()  # of the tasks asked in words
+        together = replace(sum(counts, Counts()), unparsed=float(unparsed))
         rows.append(row(keys, "mean_score", mean_of(items), together, in_print))
     return make_table(("model", by, "average", listed), rows)
 
