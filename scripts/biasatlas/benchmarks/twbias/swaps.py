@@ -343,8 +343,7 @@ def own_group_estimates(
 class Regression:
     """The regression of two groups: a row per variant in ``changes``, ``columns`` and ``weight``; ``n`` sentences.
 
-    The first column's coefficient is minus the ``metric``. Where there is none ``reason`` says why, without
-    ``columns``.
+    The first column's coefficient is minus the ``metric``. Where there are no ``columns``, ``reason`` says why.
     """
 
     metric: str
@@ -375,14 +374,13 @@ def regression(scores: pd.DataFrame, found: Swaps, pair: tuple[str, str]) -> Reg
     name = "own_term_advantage" if listed else "own_group_advantage"
     changes = _changes(scores, found)
     n = changes[SENTENCE].nunique()
-    if found and changes.empty:
-        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _NO_SENTENCE)
     if changes["log_likelihood"].notna().any():
         changes = changes.dropna(subset="log_likelihood")
-    elif listed:
+    elif listed and n:
         name, changes = "own_term_advantage_per_token", _means(changes, found)
     else:
-        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _ONLY_MEANS if found else _NO_CONTROL)
+        reason = _NO_CONTROL if not found else _ONLY_MEANS if n else _NO_SENTENCE
+        return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], reason)
     if not listed and set(changes["crossed"]) != {0, 1}:
         return Regression(name, n, changes, np.empty((0, 0)), changes["weight"], _NO_CONTROL)
     columns = [np.ones(len(changes)), *_term_counts(changes["change"])]
