@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from report_site import CARDS
 
+from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.comparisons.findings import of_benchmark, worst
 from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
@@ -30,6 +31,7 @@ from biasatlas.report.site import was_asked
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Judging, named
 from biasatlas.report.verdicts import column as made_column
+from biasatlas.report.views import _card_words
 from biasatlas.stats.verdict import STATES
 
 SAID = Said("A caption of 5% & more", "Somebody 2026.", "Bias Atlas 1", "t")
@@ -91,6 +93,15 @@ def findings(verdict="biased", why="its interval lies beyond", **values):
 
 def column(table, models=("m",), cards=(CARD,), found=None):
     return made_column(HEADLINE, "%", table, models, Judging(cards, found))
+
+
+def test_studies_of_one_number_are_told_apart():
+    """Each says what it found, and not the last of them alone."""
+    other = CARD | {"study": "trained_networks", "false_alarms": 0.03, "coverage": math.nan}
+    said = _card_words([CARD, other])
+    assert said["alarms"] == "overall (s): at most 5%; overall (trained networks): at most 3%"
+    assert said["coverage"].startswith("overall (s): 95%") and said["smallest"] == "7.5 with 80% power"
+    assert "study trained_networks" in sentence(other)
 
 
 def test_placebos_are_no_independent_sets_of_questions():
