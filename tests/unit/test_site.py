@@ -391,3 +391,7 @@ def test_pages_say_where_asking_may_stop_early():
     }
     page = Pages(Study([run], {}), []).page("data.html", "data", benchmarks=[told])
     assert "at most 9 requests per model" in page
+    told["requests"] = [("recommended", "pair", 1)]
+    assert "at most 1 request per model" in Pages(Study([run], {}), []).page("data.html", "data", benchmarks=[told])
+    paid = {"model": "m", "cost": 0.5, "currency": "USD", "calls": 1, "failed": 0, "warnings": []}
+    assert "for 1 call, 0" in Pages(Study([run], {}), []).page("cost.html", "cost", rows=[], paid=[paid])

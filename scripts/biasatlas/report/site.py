@@ -282,7 +282,10 @@ class Site:
         table = self._table(
             "replication", "replication", "Published numbers beside ours", "", report.reset_index(drop=True)
         )
-        return {"table": table, "lead": f"{len(report)} printed numbers: {said}."} | self._claims()
+        return {
+            "table": table,
+            "lead": f"{len(report)} printed number{'s' * (len(report) != 1)}: {said}.",
+        } | self._claims()
 
     def _claims(self) -> dict[str, Any]:
         """The papers' claims on published numbers, on public outputs, and on this run's tables of published data."""
