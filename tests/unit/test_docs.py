@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from biasatlas.benchmarks.registry import benchmark_names
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "config/README.md"])
 #: What a command writes, and tables of measurements that commands print.
@@ -96,3 +98,8 @@ def test_sentences_are_short(path):
         sentence for text in paragraphs for sentence in re.split(r"(?<=[.?!:;])[\s*)]+", " ".join(text.split()))
     ]
     assert [sentence for sentence in sentences if len(sentence.split()) > LONGEST_SENTENCE] == []
+
+
+def test_the_notebook_names_no_benchmark_that_a_run_may_lack():
+    notebook = (ROOT / "docs/read_a_run.ipynb").read_text(encoding="utf-8")
+    assert [name for name in benchmark_names() if f"/{name}/" in notebook] == []

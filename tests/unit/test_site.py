@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from report_site import CARDS
 
+from biasatlas.benchmarks.comparisons.cards import sentence
 from biasatlas.benchmarks.comparisons.findings import of_benchmark, worst
 from biasatlas.benchmarks.contract import Headline, Metric
 from biasatlas.benchmarks.registry import benchmark_names, load_spec
@@ -30,6 +31,7 @@ from biasatlas.report.site import was_asked
 from biasatlas.report.text import number, visible
 from biasatlas.report.verdicts import Judging, named
 from biasatlas.report.verdicts import column as made_column
+from biasatlas.report.views import _card_words
 from biasatlas.stats.verdict import STATES
 
 SAID = Said("A caption of 5% & more", "Somebody 2026.", "Bias Atlas 1", "t")
@@ -91,6 +93,15 @@ def findings(verdict="biased", why="its interval lies beyond", **values):
 
 def column(table, models=("m",), cards=(CARD,), found=None):
     return made_column(HEADLINE, "%", table, models, Judging(cards, found))
+
+
+def test_studies_of_one_number_are_told_apart():
+    """Each says what it found, and not the last of them alone."""
+    other = CARD | {"study": "trained_networks", "false_alarms": 0.03, "coverage": math.nan}
+    said = _card_words([CARD, other])
+    assert said["alarms"] == "overall (s): at most 5%; overall (trained networks): at most 3%"
+    assert said["coverage"].startswith("overall (s): 95%") and said["smallest"] == "7.5 with 80% power"
+    assert "study trained_networks" in sentence(other)
 
 
 def test_placebos_are_no_independent_sets_of_questions():
@@ -380,3 +391,7 @@ def test_pages_say_where_asking_may_stop_early():
     }
     page = Pages(Study([run], {}), []).page("data.html", "data", benchmarks=[told])
     assert "at most 9 requests per model" in page
+    told["requests"] = [("recommended", "pair", 1)]
+    assert "at most 1 request per model" in Pages(Study([run], {}), []).page("data.html", "data", benchmarks=[told])
+    paid = {"model": "m", "cost": 0.5, "currency": "USD", "calls": 1, "failed": 0, "warnings": []}
+    assert "for 1 call, 0" in Pages(Study([run], {}), []).page("cost.html", "cost", rows=[], paid=[paid])

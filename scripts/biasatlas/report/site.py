@@ -278,11 +278,14 @@ class Site:
             order = report["status"].astype("string").str.startswith("reproduced").fillna(False)
             report = report.assign(_last=order).sort_values("_last", kind="stable").drop(columns="_last")
         counts = dict(report["status"].value_counts()) if len(report) else {}
-        said = ", ".join(f"{n} {'differ' if status == 'differs' else status}" for status, n in counts.items())
+        said = ", ".join(f"{n} {'differ' if status == 'differs' and n > 1 else status}" for status, n in counts.items())
         table = self._table(
             "replication", "replication", "Published numbers beside ours", "", report.reset_index(drop=True)
         )
-        return {"table": table, "lead": f"{len(report)} printed numbers: {said}."} | self._claims()
+        return {
+            "table": table,
+            "lead": f"{len(report)} printed number{'s' * (len(report) != 1)}: {said}.",
+        } | self._claims()
 
     def _claims(self) -> dict[str, Any]:
         """The papers' claims on published numbers, on public outputs, and on this run's tables of published data."""

@@ -184,8 +184,14 @@ def _card_words(cards: Sequence[Card]) -> dict[str, str]:
     if not cards:
         return dict.fromkeys(("smallest", "called", "alarms", "coverage", "mistakes"), "not measured")
 
+    subjects = [subject(card) for card in cards]
+
+    def named(card: Card) -> str:
+        study = f" ({card['study'].replace('_', ' ')})" if subjects.count(subject(card)) > 1 else ""
+        return subject(card) + study
+
     def each(words: Callable[[Card], str]) -> str:
-        said = {subject(card): words(card) for card in cards}
+        said = {named(card): words(card) for card in cards}
         if len(set(said.values())) == 1:
             return next(iter(said.values()))
         return "; ".join(f"{of}: {text}" for of, text in said.items())

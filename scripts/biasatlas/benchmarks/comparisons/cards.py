@@ -75,7 +75,7 @@ def subject(card: Card) -> str:
 def sentence(card: Card) -> str:
     """A card in words: what the number can see, and what it mistakes for bias."""
     if card["verdict"] == "descriptive":
-        return f"{subject(card)}: no verdict ({card['reason']})."
+        return f"{subject(card)}: no verdict ({card['reason']}; study {card['study']})."
     finds, alarms, called, covered = (card[name] for name in ("smallest_value", "false_alarms", "claimed", "coverage"))
     share, how = (alarms, "significant") if math.isnan(called) else (called, "called biased")
     said = [
@@ -85,4 +85,6 @@ def sentence(card: Card) -> str:
     ]
     why = card["reason"] if isinstance(card["reason"], str) and card["reason"] else "too few seeds"
     inconclusive = f"inconclusive, {why}: " if card["verdict"] == "inconclusive" else ""
-    return f"{subject(card)}: {inconclusive}{''.join(said)} ({card['seeds']} models per nuisance)."
+    return (
+        f"{subject(card)}: {inconclusive}{''.join(said)} ({card['seeds']} models per nuisance, study {card['study']})."
+    )
