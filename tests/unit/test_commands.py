@@ -99,7 +99,7 @@ def test_scripts_are_those_that_rules_name():
         (["benchmark-page", "gets"], "NAME: 'gets' is not a benchmark; did you mean 'gest'?"),
         (
             ["benchmark-page", ROOT / "config/benchmarks/kobbq.yaml"],
-            "kobbq.yaml: descriptions in config/benchmarks alone",
+            "kobbq.yaml: only descriptions in config/benchmarks have a page",
         ),
         (["list-source", "a b", ROOT / "envs", "--url", "{path}", "--version", "1"], "name: 'a b' names a folder"),
         (["list-source", "x", "none", "--url", "u", "--version", "1"], "none: no such file. Correct the path."),

@@ -135,7 +135,7 @@ def test_choices_hold_every_label_and_all_of_the_mass(model):
 
 def test_labels_that_are_hardly_ever_said_are_no_answer(model, monkeypatch):
     ask = {"messages": USER, "template": "tokenizer", "parser": "length", "labels": '["even", "odd"]', "top_k": 5}
-    parsers = {"length": lambda text, labels, complete: len(text) % 2}
+    parsers = {"length": lambda text, labels, complete, known: len(text) % 2}
     before = answer(requests([ask], "choice"), model, parsers=parsers)[0].iloc[0]
     labelled = sum(json.loads(before["probabilities"]))
     assert labelled > probabilities.LEAST_ANSWERED
