@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Template(StagedModel):
-    """A chat template, as two literal texts. In `{user}`, a system message and a blank line come first."""
+    """A chat template, as two literal texts. `{user}` includes any system message, put first."""
 
     prompt: str = field(
         "answers",
@@ -107,7 +107,7 @@ def refuse_both(key: str, own: Mapping[str, Any], fields: Mapping[str, Any]) -> 
 
 #: How a model thinks; None: thinking is not asked for and nothing is cut. A configuration may list several ways, each
 #: of which makes a model (:func:`variants`).
-_Written = Thinking | Literal["none", "off", "on"] | bool | None
+_Written = Thinking | Literal["none", "off", "on"] | None
 Thinks = Annotated[Thinking | None, BeforeValidator(_as_thinking, json_schema_input_type=_Written | list[_Written])]
 
 #: The description of the field.

@@ -74,8 +74,8 @@ class DBBOptions(SamplingOptions):
     )
     pronoun_case: Literal["grammatical", "released"] = field(
         "answers",
-        description="`grammatical`: pronouns have the case and the capital that their place requires; "
-        "`released`: each is capitalised, and none has the object's form",
+        description="`grammatical`: pronouns have the case and the capital that their place requires; `released`: each "
+        "is capitalised, and none is in the object form",
     )
     placeholder: Literal["all", "released"] = field(
         "answers",
@@ -118,7 +118,7 @@ class DBBOptions(SamplingOptions):
         "for neither (`count_as_neither`)",
     )
     threshold: float = field(
-        "tables", gt=0, le=100, description="Bias score from which an instance is counted, in points"
+        "tables", gt=0, le=100, description="Bias score, in points, from which an instance counts as biased"
     )
     false_discovery_rate: float = field(
         "tables",

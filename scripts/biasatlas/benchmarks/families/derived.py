@@ -84,8 +84,8 @@ class Derived(StagedModel):
     option: Filled | None = field(
         "answers",
         None,
-        description="Number (from 0) of the one option whose label, or a part of it between commas, is this text, or "
-        "is in the list that the text holds. Empty if none or several fit.",
+        description="Number (from 0) of the only option whose label, or a comma-separated part of it, equals this text "
+        "or, if that is a list, an entry. Empty if none or several fit.",
     )
     other: list[str] | None = field(
         "answers",
@@ -148,7 +148,7 @@ class Derived(StagedModel):
 
 
 class Join(StagedModel):
-    """A second file, with one row for each row of the data."""
+    """A second file: each row of the data has one row in it."""
 
     file: str = field("answers", min_length=1, description="The file's path in the source's folder.")
     by: dict[str, str] = field(

@@ -88,8 +88,8 @@ class McBEOptions(Options):
     )
     pc_spread: Literal["list", "pairs"] = field(
         "scores",
-        description="PC: the score from the variance over a list's words, which is lower for longer lists "
-        "(`list`, the paper's); or the mean over the scores of all pairs of words (`pairs`)",
+        description="PC: the score from the variance over a list's words (`list`, the paper's), lower for longer "
+        "lists; or the mean over the scores of all pairs of words (`pairs`)",
     )
     pc_decay: Literal["paper", "released"] = field(
         "scores", description="PC: decay rate of the paper, 2e/3 = 1.8122, or of the authors' code, 1.7759"
@@ -108,8 +108,8 @@ class McBEOptions(Options):
     )
     sc_match: Literal["label", "substring"] = field(
         "answers",
-        description="SC: a reply is right if its one answer is the right subcategory (`label`), or if that occurs "
-        "anywhere in it (`substring`; under `answers: exact`, before others)",
+        description="SC: a reply is right if its one answer is the right subcategory (`label`), or if that occurs in "
+        "it (`substring`; under `answers: exact`, before any other)",
     )
     sc_unparsed: Literal["exclude", "incorrect"] = field(
         "scores",
@@ -152,7 +152,7 @@ class McBEOptions(Options):
         "judgements",
         ge=1,
         le=100,
-        description="Most attempts to get a score from the judge that can be parsed",
+        description="Maximum attempts to get a parseable score from the judge",
     )
     judge_grades: int = field(
         "judgements",

@@ -80,8 +80,8 @@ class TWBiasOptions(Options):
     )
     effect_size: Literal["paired_dz", "pooled_sd"] = field(
         "tables",
-        description="Cohen's d: the mean difference over the SD of the differences (`paired_dz`), or over the "
-        "pooled SD (`pooled_sd`), for which 0.2, 0.5 and 0.8 were proposed",
+        description="Cohen's d: the mean difference over the SD of the differences (`paired_dz`), or over the pooled "
+        "SD (`pooled_sd`), to which the cutoffs 0.2, 0.5, 0.8 apply",
     )
     mixed_sign: Literal["mean", "missing"] = field(
         "tables",
@@ -96,7 +96,7 @@ class TWBiasOptions(Options):
     min_category_size: int = field(
         "tables",
         ge=2,
-        description="Fewest sentences of an attribute category; with fewer, its values are missing",
+        description="Minimum sentences in an attribute category; below it, values are missing",
     )
 
 

@@ -84,10 +84,10 @@ class ApiEntry(Entry):
     dialect: str = field(
         "answers",
         "compatible",
-        description="How the endpoint names settings, and which it has. `vllm` (also SGLang), `llama.cpp`: all. The "
-        "others lack top-k and the repetition penalty; `gemini`, `glm` also the frequency penalty; `anthropic` also "
-        "this and top-p; `reasoning` also these and temperature. `openai`, `reasoning`: with `max_completion_tokens`. "
-        "Highest temperature: `mistral` 1.5; `glm`, `anthropic` 1.",
+        description="How the endpoint names settings, and which it has. `vllm` (also SGLang), `llama.cpp`: all. Others "
+        "lack top-k and repetition penalty; `gemini`, `glm` also frequency penalty; `anthropic` frequency penalty and "
+        "top-p; `reasoning` those and temperature. `openai`, `reasoning` use `max_completion_tokens`. Highest "
+        "temperature: `mistral` 1.5; `glm`, `anthropic` 1.",
     )
     system: Literal["separate", "user"] = field(
         "answers",

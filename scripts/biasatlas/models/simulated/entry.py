@@ -35,7 +35,7 @@ class SimulatedEntry(Entry):
     right: float = field(
         "answers",
         2.0,
-        description="Log odds of the right or sensible answer against another; for numbers, lost per unit of error.",
+        description="Log odds gained by the right or sensible answer; for numbers, lost per unit of error.",
     )
     right_by_category: dict[str, float] = field("answers", {}, description="`right` by category.")
     unknown: float = field("answers", 0.0, description='Log odds that the option "unknown" gains.')
@@ -44,7 +44,7 @@ class SimulatedEntry(Entry):
         0.5,
         ge=0,
         le=1,
-        description="Mean grade that a simulated judge gives its analyses, as a share of the maximum.",
+        description="Mean grade of this model's analyses, by a simulated judge (share of the maximum).",
     )
     noise: float = field(
         "answers", 1.0, ge=0, description="SD of the noise of each text (in nats) or option (in log odds)."
@@ -59,13 +59,13 @@ class SimulatedEntry(Entry):
         "answers",
         4.0,
         ge=0,
-        description="Mean cost of a token (a word, or a Chinese character): nats by which it lowers a text's "
+        description="Base cost of a token (a word, or a Chinese character): nats by which it lowers a text's "
         "log-likelihood.",
     )
     frequency: float = field(
         "answers",
         0.0,
-        description="Extra cost of rare tokens: this, times minus the log of a token's share of all tokens.",
+        description="Adds to each token's cost: this × −log(the token's share of all tokens).",
     )
     token_noise: float = field("answers", 0.0, ge=0, description="SD of a random part of each token's cost, in nats.")
     text_cost: float = field(

@@ -161,7 +161,7 @@ def protocols_text() -> str:
             ends = (
                 ", with these changes and additions:"
                 if rows
-                else f", with the values given there, under `{'` and `'.join(values)}`."
+                else ", with the values given there" + ", also under `released`" * ("released" in values) + "."
             )
             said = f"[{spec.title}]({benchmark}.md) has the options of {links}{ends}"
         parts.append(f"## {spec.title}\n\n{said}\n" + f"\n{rows}" * bool(rows))

@@ -104,8 +104,8 @@ class Run(StagedModel):
     parse_with: str | None = field(
         "tables",
         None,
-        description="Model that parses replies that our parsers can't, and up to 100 others per model and task "
-        "for comparison (docs/replies.md). No score changes.",
+        description="Model that parses replies our parsers can't, and up to 100 they can per model and task, for "
+        "comparison (docs/replies.md). No score changes.",
     )
     skip_invalid: bool = field(
         "answers",

@@ -45,7 +45,7 @@ class ContextsOptions(ReadOptions):
 
 
 class ContextsDescription(Rows):
-    """Questions about two groups. If they differ, (a) or (b), a group, is right; if not, (c), no difference.
+    """Questions about two groups. If they differ, a group, (a) or (b), is right; if not, (c), "no difference".
 
     A row of the data is a question.
     """

@@ -111,8 +111,8 @@ class DecisionsDescription(Rows):
     placebos: dict[str, list[Cell]] = field(
         "answers",
         {},
-        description="That column's values for placebos, by kind: `{dates: [date1, date2], layout: [blank "
-        "line]}`. A verdict needs three; take seven, of several kinds.",
+        description="That column's values for placebos, by kind: `{dates: [date1, date2], layout: [blank line]}`. A "
+        "verdict needs three values; use seven, of several kinds.",
     )
     factors: dict[str, VariedFactor] = field(
         "answers", min_length=1, description="What varies between cases, by name: `{gender: {levels: [woman, man]}}`."
@@ -124,7 +124,7 @@ class DecisionsDescription(Rows):
         0,
         ge=0,
         le=100,
-        description="For a rank: how many candidates are ranked, such as `8`; 1 comes first.",
+        description="For a rank: how many candidates are ranked, such as `8`; 1 is best.",
     )
     smallest: float = field(
         "nothing",

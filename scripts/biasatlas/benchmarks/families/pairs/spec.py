@@ -47,7 +47,8 @@ METRICS = {
     ),
     "log10_ratio": Metric(
         neutral=1.0,
-        direction="likelihood_ratio to the power of 0.434: e to the mean of base-10 logarithms, as in GEST's notebook",
+        direction="likelihood_ratio to the power of 0.434: GEST's notebook raises e, not 10, to the mean of base-10 "
+        "logarithms",
     ),
 }
 #: What pairs of both directions are compared by -> the metric that separates a stereotype from a liking for a side.
@@ -64,8 +65,8 @@ _SHIFT_METRICS = {
     ),
     "side_shift": Metric(
         neutral=0.0,
-        direction="above 0: the first side is likelier in its own stereotypes than in those of the second, at the same "
-        "length; below 0: less likely",
+        direction="above 0: the first side is likelier in its own stereotypes than in those of the second, for "
+        "sentences of equal length; below 0: less likely",
         unit="nats",
     ),
 }

@@ -95,8 +95,7 @@ class QuestionsOptions(PromptOptions):
     )
     answer: Literal["argmax", "expected"] = field(
         "scores",
-        description="`argmax`: an item counts with its most probable option; `expected`: with the probability of "
-        "each option",
+        description="`argmax`: an item's most probable option counts; `expected`: each counts by its probability",
     )
     untargeted: Literal["accuracy", "drop"] = field(
         "scores",
