@@ -89,7 +89,7 @@ rule check_model:
     log:
         PATHS.log("check_model", "model"),
     wildcard_constraints:
-        model=any_of(jobs.to_check),
+        model=any_of(jobs.checked),
     priority: 100
     localrule: True
     conda:

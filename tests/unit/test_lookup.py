@@ -245,22 +245,3 @@ def test_framings_are_asked_of_choices_alone_and_of_models_that_read_prompts():
     (crows,) = (run for run in with_framings.evidence(own) if run["name"] == "crows_pairs")
     assert crows["framed"] and all("/recommended+framings/pair_choice." in path for path in files(crows["framed"]))
     assert not any(run["framed"] for run in without.evidence(own))
-
-
-def test_a_model_whose_folder_is_gone_stays_as_it_was_checked(tmp_path):
-    """A run that has its answers has nothing to do; to check it again would take it out of the report."""
-    (tmp_path / "weights").mkdir()
-    entry = {"kind": "hf", "source": f"{tmp_path}/weights", "size_billion": 1}
-    config = load_config(
-        CONFIG | {"results": f"{tmp_path}/results", "models": {"mine": entry}, "benchmarks": {"bbq": {}}}
-    )
-    mine = ModelJobs(config, Paths(config.results, config.data), unchanged=str, local=str)
-    checked = tmp_path / "results/models/mine.checked"
-    checked.parent.mkdir(parents=True)
-    assert mine.to_check == ["mine"]
-    checked.touch()
-    assert mine.to_check == ["mine"]
-    (tmp_path / "weights").rmdir()
-    assert mine.to_check == []
-    checked.unlink()
-    assert mine.to_check == ["mine"]

@@ -31,16 +31,6 @@ class ModelJobs:
         self.sharded = [name for name, entry in config.models.items() if getattr(entry, "shards", 1) > 1]
         self.unsharded = [name for name in config.models if name not in self.sharded]
 
-    @property
-    def to_check(self) -> list[str]:
-        """Names of the models that are checked again if their files change. Of one whose folder is gone, what the check
-        found stays, and with it all answers."""
-        return [
-            name
-            for name in self.checked
-            if all(map(Path.is_dir, self._folders(name))) or not Path(self.paths.checked.format(model=name)).exists()
-        ]
-
     def kind(self, name: str) -> Kind:
         """The kind of a configured model."""
         return KINDS[self.config.models[name].kind]
@@ -99,14 +89,10 @@ class ModelJobs:
     def local_model_files(self, wildcards: Any) -> list[str]:
         """Input: the local files of a model, its adapter and its server; if they change, so does the model."""
         entry: Any = self.config.models[wildcards.model]
-        folders = self._folders(wildcards.model)
+        sources = filter(None, (getattr(entry, key, None) for key in ("source", "adapter")))
+        folders = [Path(source).expanduser() for source in sources if not is_hub_id(source)]
         files = [str(path) for folder in folders for path in sorted(folder.glob("[!.]*")) if path.is_file()]
         return [self.local(path) for path in [*files, *getattr(entry, "serve_files", [])]]
-
-    def _folders(self, name: str) -> list[Path]:
-        """The folders of a model, and of its adapter, that lie here."""
-        sources = filter(None, (getattr(self.config.models[name], key, None) for key in ("source", "adapter")))
-        return [Path(source).expanduser() for source in sources if not is_hub_id(source)]
 
     def entry(self, wildcards: Any) -> dict[str, Any]:
         """Param: the fields of a model's entry that can change its answers."""
