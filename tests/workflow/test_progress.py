@@ -73,8 +73,8 @@ def test_an_interruption_is_one_line_and_the_next_run_says_how_far_it_is(tmp_pat
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            # Tests may run under nohup, whose children ignore it.
-            preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),
+            # Tests may run under nohup or in a script's background, whose children ignore SIGHUP or SIGINT.
+            preexec_fn=lambda: signal.signal(sent, signal.SIG_DFL),
         )
         while stored(tmp_path) < 5 and run.poll() is None:
             time.sleep(0.1)
