@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from biasatlas.stats import Array
-from biasatlas.stats.clusters import cluster_sums
+from biasatlas.stats.clusters import agreeing, cluster_sums
 from biasatlas.stats.intervals import Inference, crossed, student
 
 
@@ -158,6 +158,11 @@ def ratio_replicates(numerator: ArrayLike, denominator: ArrayLike, clusters: Arr
         value = float(y.sum() / w.sum()) if len(w) else np.nan
     index = pd.Index(names)
     return Replicates(value, pd.Series(without, index), pd.Series(w / w.sum(), index))
+
+
+def bounded(made: Replicates | Crossed, bounds: tuple[float, float] | None) -> Inference:
+    """The estimate with its interval, cut at ``bounds`` (None: none); exact if nearly all clusters agree."""
+    return agreeing(made.inference(), made.own(), made.parts(), bounds)
 
 
 def replicates(statistic: Callable[[Array], Array], sums: Array, clusters: ArrayLike) -> Replicates:

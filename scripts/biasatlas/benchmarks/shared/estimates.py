@@ -10,9 +10,9 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import metric
 from biasatlas.columns import CASES, MASSES, NO_VALUE, STOPPED, TABLE_COLUMNS
-from biasatlas.stats.clusters import agreeing, cluster_sums, proportion
+from biasatlas.stats.clusters import cluster_sums, proportion
 from biasatlas.stats.intervals import Inference, replicated, within
-from biasatlas.stats.replicates import replicates
+from biasatlas.stats.replicates import bounded, replicates
 
 if TYPE_CHECKING:
     from biasatlas.stats.intervals import Inference
@@ -230,8 +230,7 @@ def mean_of_means(
         columns[start : start + len(part), 2 * number] = part.fillna(0)
         columns[start : start + len(part), 2 * number + 1] = part.notna()
     shared = np.concatenate([np.asarray(each) for each in clusters])
-    made = replicates(_mean_of_means, cluster_sums(shared, *columns.T), pd.unique(shared))
-    return agreeing(made.inference(), made.own(), made.parts(), bounds)
+    return bounded(replicates(_mean_of_means, cluster_sums(shared, *columns.T), pd.unique(shared)), bounds)
 
 
 def _mean_of_means(sums: np.ndarray) -> np.ndarray:

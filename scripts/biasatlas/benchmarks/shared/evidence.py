@@ -9,11 +9,11 @@ import pandas as pd
 
 from biasatlas.benchmarks.contract import Headline, Spec
 from biasatlas.benchmarks.shared.estimates import filled_cases
-from biasatlas.stats.clusters import agreeing, rate
+from biasatlas.stats.clusters import rate
 from biasatlas.stats.intervals import MIN_CLUSTERS, NO_DIFFERENCE, Inference, confidence
 from biasatlas.stats.multiplicity import ALPHA
 from biasatlas.stats.placebos import PlaceboTested
-from biasatlas.stats.replicates import Crossed, Replicates
+from biasatlas.stats.replicates import Crossed, Replicates, bounded
 from biasatlas.stats.rounds import Analysis, level
 from biasatlas.stats.verdict import Claim
 
@@ -113,7 +113,7 @@ class Evidence:
         if self.bounds is None:
             return found
         if not self.rate:
-            return agreeing(found, self.replicates.own(), self.replicates.parts(), self.bounds)
+            return bounded(self.replicates, self.bounds)
         low, width = self.bounds[0], self.bounds[1] - self.bounds[0]
         variance = 0.0 if found.reason else (found.se / width) ** 2
         share = rate((found.value - low) / width, variance, found.df, found.n_clusters)

@@ -13,8 +13,8 @@ from biasatlas.benchmarks.families.questions.scores import counted, option_masse
 from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates, beside, make_table, row, share
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.columns import CASES, MASSES
-from biasatlas.stats.clusters import agreeing, cluster_sums
-from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
+from biasatlas.stats.clusters import cluster_sums
+from biasatlas.stats.replicates import Replicates, bounded, ratio_replicates, replicates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,9 +86,7 @@ def contextual_awareness(scores: pd.DataFrame) -> Estimate:
     known = scores[scores["answered"].notna()]
     if reason := _undefined(known):
         return Estimate(math.nan, no_interval_reason=reason)
-    made = _contextual(known)
-    inference = agreeing(made.inference(), made.own(), made.parts(), (0, 1))
-    return Estimate.of(inference, n=len(known), scale=100)
+    return Estimate.of(bounded(_contextual(known), (0, 1)), n=len(known), scale=100)
 
 
 def _undefined(known: pd.DataFrame) -> str:

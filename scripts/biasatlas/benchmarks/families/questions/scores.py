@@ -21,9 +21,9 @@ from biasatlas.benchmarks.shared.estimates import Counts, Estimate, answer_rates
 from biasatlas.benchmarks.shared.evidence import OVERALL, Evidence, items_of
 from biasatlas.benchmarks.shared.preferences import parse_probabilities
 from biasatlas.columns import CASES, MASSES, STOPPED
-from biasatlas.stats.clusters import agreeing, cluster_sums, ratio
+from biasatlas.stats.clusters import cluster_sums, ratio
 from biasatlas.stats.intervals import Inference
-from biasatlas.stats.replicates import Replicates, ratio_replicates, replicates
+from biasatlas.stats.replicates import Replicates, bounded, ratio_replicates, replicates
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -240,9 +240,9 @@ def bias_score(scores: pd.DataFrame, unit: pd.Series, condition: str, formula: s
             reason = "no answer where the right one follows the stereotype, or none where it goes against it"
             return Estimate(math.nan, no_interval_reason=reason)
         made = balanced(difference[known], named[known], scores["aligned"][known].astype(float), unit[known])
-        inference = agreeing(made.inference(), made.own(), made.parts(), (-1, 1))
         # Items that name a person; a score of 0 because none does rests on all that were answered.
-        return Estimate.of(inference, n=int((known & named.gt(0)).sum()) or int(known.sum()), scale=100)
+        n = int((known & named.gt(0)).sum()) or int(known.sum())
+        return Estimate.of(bounded(made, (-1, 1)), n=n, scale=100)
     if formula == "paper" and not named.sum() > 0:
         return Estimate(math.nan, no_interval_reason="no answer names a person")
     weight = scores["answered"] if condition == "ambig" else named
@@ -343,10 +343,8 @@ def _weighted(
 def _jackknife(
     statistic: Callable[[np.ndarray], np.ndarray], unit: pd.Series, parts: list[pd.Series], bounds: tuple[float, float]
 ) -> Inference:
-    """``statistic`` of the sums of ``parts`` over clusters ``unit``; where nearly all agree, as wide as what as many
-    can hide."""
-    made = replicates(statistic, cluster_sums(unit, *parts), pd.unique(unit))
-    return agreeing(made.inference(), made.own(), made.parts(), bounds)
+    """``statistic`` of the sums of ``parts``, clustered by ``unit``."""
+    return bounded(replicates(statistic, cluster_sums(unit, *parts), pd.unique(unit)), bounds)
 
 
 def _difference_of_ratios(sums: np.ndarray) -> np.ndarray:
